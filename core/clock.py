@@ -1,0 +1,31 @@
+"""The product's clock: real time, or a frozen moment for tests and pictures."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+
+from core.errors import SettingsError
+
+Clock = Callable[[], float]
+"""Returns the current time in unix seconds."""
+
+
+def clock_from(environ: Mapping[str, str] = os.environ) -> Clock:
+    """Return the clock that ``MEMDECK_NOW`` (unix seconds) freezes, else the system's.
+
+    Raises:
+        SettingsError: ``MEMDECK_NOW`` is set but is not a number.
+    """
+    raw = environ.get("MEMDECK_NOW", "").strip()
+    if not raw:
+        return time.time
+    try:
+        now = float(raw)
+    except ValueError:
+        raise SettingsError(
+            f"MEMDECK_NOW is {raw!r}, which is not a number of unix seconds",
+            hint="Unset it, or set it to something like 1767225600.",
+        ) from None
+    return lambda: now
