@@ -34,7 +34,8 @@ class FileEntry:
     """One Markdown file of a memory.
 
     ``path`` is spelled as the index spells it (unresolved root plus the rest); ``size`` is in bytes,
-    ``mtime_ns`` in nanoseconds since the epoch.  ``link_target`` is where a linked file really lies.
+    ``mtime_ns`` in nanoseconds since the epoch.  ``link_target`` is where a linked file really lies;
+    ``outside`` marks a link that leads out of the root.
     """
 
     path: str
@@ -43,6 +44,7 @@ class FileEntry:
     mtime_ns: int
     inode: int
     link_target: str | None = None
+    outside: bool = False
 
     @property
     def name(self) -> str:
