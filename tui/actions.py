@@ -1,0 +1,118 @@
+"""The one registry of what a person can do: keys, palette entries, footer labels and help all come from here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from textual.binding import Binding
+
+Place = Literal["scopes", "sessions", "results", "score", "preview"]
+"""A pane a person can be in; the query box belongs to ``results``."""
+
+PLACES: tuple[Place, ...] = ("scopes", "sessions", "results", "score", "preview")
+PLACE_TITLES: dict[Place, str] = {
+    "scopes": "Scopes",
+    "sessions": "Sessions",
+    "results": "Results",
+    "score": "Score",
+    "preview": "Preview",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing a person can do.
+
+    ``id`` names its keys in the settings (``[keys] "search.focus" = "f"``); ``keys`` are the keys it comes
+    with ("" : palette only); ``run`` is the action of the main screen; ``title`` is ``area: Verb`` as the
+    palette lists it; ``footer`` is its label in the footer, "" when it is not worth one of the eight places.
+    """
+
+    id: str
+    keys: str
+    run: str
+    title: str
+    help: str
+    footer: str = ""
+
+    @property
+    def verb(self) -> str:
+        return self.title.split(": ", 1)[-1]
+
+
+ACTIONS: tuple[Action, ...] = (
+    Action("search.focus", "slash", "focus_query", "Search: Type a query",
+           "Go to the query box; the old query is selected, so typing replaces it.", "search"),
+    Action("search.scope", "s", "cycle_scope", "Search: Change the scope",
+           "As the agent of this workspace, its memory only, its sessions only, global only, everywhere.", "scope"),
+    Action("search.profile", "p", "cycle_profile", "Search: Change the profile",
+           "Which rules rank the hits; its name always stands in the header."),
+    Action("search.why", "w", "why", "Search: Why not this one?",
+           "Pick any chunk of the file and see where it stands for the query, found or not.", "why not"),
+    Action("search.clear", "", "clear_query", "Search: Clear the query",
+           "Back to the newest chunks."),
+    Action("copy.selection", "ctrl+c", "copy_selection", "Copy: The marked text",
+           "What was marked with the mouse."),
+    Action("copy", "y", "copy", "Copy: The selected thing",
+           "The chunk, path or explanation under the cursor; the message says by which way it went.", "copy"),
+    Action("pane.scopes", "1", "pane('scopes')", "Pane: Scopes", "Go to the list of memories."),
+    Action("pane.sessions", "2", "pane('sessions')", "Pane: Sessions", "Go to the logs of the workspace."),
+    Action("pane.results", "3", "pane('results')", "Pane: Results", "Go to what the search found."),
+    Action("pane.score", "4", "pane('score')", "Pane: Score", "Go to why the hit ranks where it does."),
+    Action("pane.preview", "5", "pane('preview')", "Pane: Preview", "Go to the file."),
+    Action("pane.next", "tab", "next_pane", "Pane: Next", "Go to the next pane."),
+    Action("pane.previous", "shift+tab", "previous_pane", "Pane: Previous", "Go to the pane before."),
+    Action("pane.jump", "ctrl+o", "jump", "Pane: Jump",
+           "Letters appear on what can be reached; press one to go there."),
+    Action("pane.zoom", "z", "zoom", "Pane: Zoom", "Give the whole screen to this pane, and back.", "zoom"),
+    Action("pane.leave", "escape", "leave", "Pane: Leave",
+           "Out of the query box, a message or the zoom, whichever is nearest."),
+    Action("index.rescan", "r", "rescan", "Index: Look again",
+           "Compare every file with the index now and take in what differs.", "rescan"),
+    Action("index.rebuild", "", "rebuild", "Index: Rebuild",
+           "Index every file again from nothing; counters are carried over."),
+    Action("index.doctor", "", "doctor", "Index: Doctor",
+           "Everything that is wrong, or could surprise, and what to do about it."),
+    Action("memory.problems", "exclamation_mark", "problems", "Memory: Problems",
+           "Files and folders that could not be read, each with the reason."),
+    Action("memory.gc", "", "gc", "Memory: Unused workspaces…",
+           "What a clean-up would remove and keep; nothing goes before you confirm."),
+    Action("memory.clear_workspace", "", "clear('workspace')", "Memory: Clear this workspace…",
+           "Shows what would go; it goes to the trash, not before you confirm."),
+    Action("memory.clear_global", "", "clear('global')", "Memory: Clear global memory…",
+           "Shows what would go, in every workspace's index too; not before you confirm."),
+    Action("memory.clear_all", "", "clear('all')", "Memory: Clear everything…",
+           "Shows what would go: global and every workspace; not before you confirm."),
+    Action("look.theme", "t", "theme", "Look: Theme…", "Choose the colours; moving tries them."),
+    Action("app.help", "question_mark", "help", "Help: This pane", "The keys that work here and what they do.", "help"),
+    Action("app.palette", "ctrl+p,colon", "palette", "Help: Command palette", "Every action by its name."),
+    Action("app.quit", "ctrl+q", "quit_app", "App: Quit", "Leave; nothing is unsaved."),
+)  # fmt: skip
+
+BY_ID: dict[str, Action] = {action.id: action for action in ACTIONS}
+FOOTER_MAX = 8
+
+
+EVERYWHERE = ("app.palette", "app.quit")
+"""What works over a dialogue too; these are the app's, all others the main screen's."""
+
+
+def _bindings(everywhere: bool) -> list[Binding]:
+    return [
+        Binding(
+            action.keys,
+            action.run,
+            action.verb,
+            id=action.id,
+            show=bool(action.footer),
+            tooltip=action.help,
+        )
+        for action in ACTIONS
+        if action.keys and (action.id in EVERYWHERE) is everywhere
+    ]
+
+
+APP_BINDINGS: list[Binding] = _bindings(True)
+MAIN_BINDINGS: list[Binding] = _bindings(False)
+"""Every binding has an id, so every one can be rebound."""

@@ -1,0 +1,123 @@
+"""The messages between workers, panes and screen; workers only post them, handlers change things."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+if TYPE_CHECKING:
+    from core.errors import MemdeckError
+    from core.memory import (
+        FileText,
+        ChunkSpan,
+        IndexStatus,
+        Memory,
+        Overview,
+        SearchReport,
+        SessionLog,
+        SyncReport,
+    )
+    from tui.session import SearchRequest
+
+
+@dataclass
+class MemoryOpened(Message):
+    """The memory is there and can be asked."""
+
+    memory: Memory
+
+
+@dataclass
+class OpenFailed(Message):
+    """The memory could not be opened at all."""
+
+    error: MemdeckError
+
+
+@dataclass
+class Failed(Message):
+    """Something asked of the memory did not work; ``what`` is the thing that was tried."""
+
+    what: str
+    error: MemdeckError
+
+
+@dataclass
+class Surveyed(Message):
+    """What lies under the roots is known."""
+
+    overview: Overview
+
+
+@dataclass
+class SessionsListed(Message):
+    """The logs of one workspace are known."""
+
+    workspace: str
+    sessions: tuple[SessionLog, ...]
+
+
+@dataclass
+class Submitted(Message):
+    """A query is to be searched; the newest generation wins."""
+
+    request: SearchRequest
+    generation: int
+    at_once: bool = False
+
+
+@dataclass
+class Searched(Message):
+    """A search came back (perhaps too late: compare the generation)."""
+
+    report: SearchReport
+    generation: int
+
+
+@dataclass
+class SearchFailed(Message):
+    """A search did not come back with a report."""
+
+    error: MemdeckError
+    generation: int
+
+
+@dataclass
+class Shown(Message):
+    """The results of this report are on the screen."""
+
+    report: SearchReport
+    generation: int
+
+
+@dataclass
+class FileLoaded(Message):
+    """A file to preview was read, with the chunks it is cut into."""
+
+    text: FileText
+    spans: tuple[ChunkSpan, ...]
+    generation: int
+
+
+@dataclass
+class FilesChanged(Message):
+    """Files changed on disk; which ones, the memory remembers, so a later message says it all."""
+
+    def can_replace(self, message: Message) -> bool:
+        return isinstance(message, FilesChanged)
+
+
+@dataclass
+class Synced(Message):
+    """The index was brought in step with the files."""
+
+    report: SyncReport
+
+
+@dataclass
+class StatusRead(Message):
+    """The state of the index is known."""
+
+    status: IndexStatus
