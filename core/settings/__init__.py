@@ -17,6 +17,7 @@ from core.settings.model import (
     Origin,
     SearchSettings,
     SessionSettings,
+    SettingChange,
     SettingProblem,
     SettingRow,
     Settings,
@@ -38,6 +39,7 @@ __all__ = [
     "Origin",
     "SearchSettings",
     "SessionSettings",
+    "SettingChange",
     "SettingProblem",
     "SettingRow",
     "Settings",
@@ -45,9 +47,25 @@ __all__ = [
     "TemporalDecay",
     "UiSettings",
     "WatcherSettings",
+    "apply",
     "find_key",
     "key_table",
     "load_settings",
     "nearest_key",
+    "set_setting",
     "with_flags",
 ]
+
+
+def set_setting(settings: Settings, key: str, value: object) -> SettingChange:
+    """Prepare a change of one key, as a diff to look at; see :func:`core.settings.write.set_setting`."""
+    from core.settings import write  # tomlkit is imported when something is written, not at the start
+
+    return write.set_setting(settings, key, value)
+
+
+def apply(change: SettingChange) -> None:
+    """Write a prepared change whole or not at all; see :func:`core.settings.write.apply`."""
+    from core.settings import write
+
+    write.apply(change)

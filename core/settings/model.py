@@ -195,6 +195,27 @@ class SettingRow:
 
 
 @dataclass(frozen=True, slots=True)
+class SettingChange:
+    """A change of one key that has not been written yet.
+
+    ``before`` and ``after`` are the values as a config file writes them (``unset`` when the file does not
+    set it); ``diff`` shows only lines that change, so that nothing else a config file holds is printed.
+    """
+
+    file: str
+    key: str
+    before: str
+    after: str
+    diff: str
+    old: bytes | None = field(repr=False, default=None)
+    new: bytes = field(repr=False, default=b"")
+
+    @property
+    def changed(self) -> bool:
+        return self.old != self.new
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Every setting, and where each came from.
 
