@@ -1,0 +1,379 @@
+"""The list panes are made of: rows with an id, a cursor that survives new rows, only lines in sight drawn."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, ClassVar, Literal
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+
+from tui.format import width_of, wrap
+from tui.text import clean
+from tui.widgets.line_view import LineView, Piece
+
+_KEPT_ROWS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: an id unique in its list, whatever the subclass draws from, its height in lines.
+
+    Rules, headings and notes are not ``selectable``: the cursor passes over them.
+    """
+
+    id: str
+    data: Any = None
+    height: int = 1
+    selectable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RowState:
+    """How a row is to be drawn: under the cursor, in a focused list, marked, dimmed."""
+
+    cursor: bool = False
+    focused: bool = False
+    marked: bool = False
+    dim: bool = False
+
+    @property
+    def row(self) -> str:
+        """The look of the whole row, for ``LineView.line(row=…)``."""
+        return "cursor" if self.cursor else ""
+
+
+class LineList(LineView):
+    """A list of rows, each of fixed height, of any length.
+
+    A subclass overrides ``render_row``.  ``Highlighted`` is posted when the cursor reached another row and
+    after ``set_rows``, since the row under the cursor may say something new; ``Opened`` on Enter and on a
+    click on the row under the cursor; ``MarksChanged`` when ``MULTI`` lists change their marks.
+    """
+
+    MULTI: ClassVar[bool] = False
+    """Whether rows can be marked (space, shift+up, shift+down)."""
+
+    BINDING_GROUP_TITLE = "List"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "cursor_down", "Down", id="list.down", show=False, tooltip="The next row"),
+        Binding("up,k", "cursor_up", "Up", id="list.up", show=False, tooltip="The row before"),
+        Binding("pagedown,ctrl+d", "page_down", "Page down", id="list.page-down", show=False,
+                tooltip="A page on"),
+        Binding("pageup,ctrl+u", "page_up", "Page up", id="list.page-up", show=False,
+                tooltip="A page back"),
+        Binding("g,home", "first", "First", id="list.first", show=False, tooltip="The first row"),
+        Binding("G,end", "last", "Last", id="list.last", show=False, tooltip="The last row"),
+        Binding("enter", "open", "Open", id="list.open", show=False, tooltip="Open the row under the cursor"),
+        Binding("space", "mark", "Mark", id="list.mark", show=False,
+                tooltip="Mark the row, or take the mark off"),
+        Binding("shift+down,J", "mark_down", "Mark down", id="list.mark-down", show=False,
+                tooltip="Mark the row and go on"),
+        Binding("shift+up,K", "mark_up", "Mark up", id="list.mark-up", show=False,
+                tooltip="Mark the row and go back"),
+    ]  # fmt: skip
+
+    @dataclass
+    class Highlighted(Message):
+        """The cursor is on this row (None: on no row)."""
+
+        list: LineList
+        row_id: str | None
+
+        @property
+        def control(self) -> LineList:
+            return self.list
+
+        def can_replace(self, message: Message) -> bool:
+            return isinstance(message, LineList.Highlighted) and message.list is self.list
+
+    @dataclass
+    class Opened(Message):
+        """The row is to be opened."""
+
+        list: LineList
+        row_id: str
+
+        @property
+        def control(self) -> LineList:
+            return self.list
+
+    @dataclass
+    class MarksChanged(Message):
+        """These rows are marked now, in the order of the list."""
+
+        list: LineList
+        row_ids: tuple[str, ...]
+
+        @property
+        def control(self) -> LineList:
+            return self.list
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+        id: str | None = None,  # noqa: A002 - Textual's own name for it
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self._rows: Sequence[Row] = ()
+        self._tops: list[int] = [0]
+        self._index: dict[str, int] = {}
+        self._cursor: int | None = None
+        self._marks: set[str] = set()
+        self._dim = False
+        self._click_opens = False  # the click that brings the focus only puts the cursor there
+        self._empty = ("", "", "", "muted")
+        self._kept: dict[tuple[str, int, RowState], list[Strip]] = {}
+
+    # Rows
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        return self._rows
+
+    @property
+    def cursor(self) -> Row | None:
+        """The row under the cursor."""
+        return None if self._cursor is None else self._rows[self._cursor]
+
+    @property
+    def cursor_id(self) -> str | None:
+        return None if self._cursor is None else self._rows[self._cursor].id
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The marked rows, in the order of the list."""
+        return tuple(row.id for row in self._rows if row.id in self._marks)
+
+    def set_rows(
+        self, rows: Sequence[Row], *, cursor: str | None = None, lost: Literal["first", "near"] = "near"
+    ) -> None:
+        """Show other rows; the cursor stays on the id it was on, or goes to ``cursor`` if given and there.
+
+        ``lost`` says where it goes when its row is gone: to the first row, or to what is now in its place.
+        """
+        before, old_index = self.cursor_id, self._cursor
+        self._rows = rows
+        self._tops = [0, *accumulate(row.height for row in rows)]
+        self._index = {row.id: index for index, row in enumerate(rows)}
+        self._marks &= self._index.keys()
+        wanted = self._index.get(cursor) if cursor is not None else None
+        if wanted is None and before is not None:
+            wanted = self._index.get(before)
+        moved = wanted is None or cursor is not None
+        if wanted is None:
+            wanted = old_index if lost == "near" and old_index is not None else 0
+        self._cursor = self._selectable_from(min(wanted, len(rows) - 1))
+        self.relayout()
+        if moved:
+            if self._cursor is None or lost == "first":
+                self.scroll_to(y=0, animate=False, immediate=True)
+            self._reveal()
+        self.post_message(self.Highlighted(self, self.cursor_id))
+
+    def set_empty(self, sentence: str, key: str = "", leads: str = "", *, look: str = "muted") -> None:
+        """What to say when there is no row: one sentence in ``look``, and below it what ``key`` does."""
+        self._empty = (sentence, key, leads, look)
+        if not self._rows:
+            self.relayout()
+
+    def set_dim(self, dim: bool) -> None:
+        """Dim every row while newer ones are on their way."""
+        if dim != self._dim:
+            self._dim = dim
+            self.refresh()
+
+    def move_to(self, row_id: str) -> bool:
+        """Put the cursor on a row; False when it is not there or not selectable."""
+        index = self._index.get(row_id)
+        if index is None or not self._rows[index].selectable:
+            return False
+        self._go(index)
+        return True
+
+    def row_at(self, line: int) -> int | None:
+        """The index of the row that covers a line of the whole list."""
+        if not 0 <= line < self._tops[-1]:
+            return None
+        return bisect_right(self._tops, line) - 1
+
+    def _selectable_from(self, index: int, step: int = 1) -> int | None:
+        """The nearest selectable row from ``index`` on in the direction of ``step``, else the other way."""
+        if not self._rows or index < 0:
+            index = 0
+        for direction in (step, -step):
+            at = index
+            while 0 <= at < len(self._rows):
+                if self._rows[at].selectable:
+                    return at
+                at += direction
+        return None
+
+    # Drawing
+
+    def render_row(self, row: Row, width: int, state: RowState) -> Iterable[Strip]:
+        """Draw a row as ``row.height`` strips of exactly ``width`` cells (see ``LineView.line``)."""
+        raise NotImplementedError
+
+    @property
+    def line_count(self) -> int:
+        return self._tops[-1] or len(self._empty_lines(self.line_width))
+
+    def draw_line(self, y: int, width: int) -> Strip:
+        index = self.row_at(y)
+        if index is None:
+            return self._empty_lines(width)[y]
+        row = self._rows[index]
+        state = RowState(index == self._cursor, self.has_focus, row.id in self._marks, self._dim)
+        key = (row.id, width, state)
+        strips = self._kept.get(key)
+        if strips is None:
+            if len(self._kept) >= _KEPT_ROWS:
+                self._kept.clear()
+            strips = self._kept[key] = list(self.render_row(row, width, state))
+        return strips[y - self._tops[index]]
+
+    def _empty_lines(self, width: int) -> list[Strip]:
+        sentence, key, leads, look = self._empty
+        if not sentence or width <= 4:
+            return []
+        rows: list[list[Piece]] = [[(line, look)] for line in wrap(clean(sentence), width - 4)]
+        if key:
+            rows.append([(key, "strong"), (f" {leads}", "muted")])
+        above = max(1, (self.size.height - len(rows)) // 3)
+        blank = self.line(width, ())
+        return [blank] * above + [
+            self.line(
+                width, [(" " * max(2, (width - sum(width_of(text) for text, _ in row)) // 2), ""), *row]
+            )
+            for row in rows
+        ]
+
+    def forget_lines(self) -> None:
+        self._kept.clear()
+
+    # Moving
+
+    def _go(self, index: int | None) -> None:
+        if index is None or index == self._cursor:
+            self._reveal()
+            return
+        old, self._cursor = self._cursor, index
+        for at in (old, index):
+            if at is not None:
+                self.refresh_lines(self._tops[at], self._rows[at].height)
+        self._reveal()
+        self.post_message(self.Highlighted(self, self.cursor_id))
+
+    def _reveal(self) -> None:
+        if self._cursor is None:
+            return
+        top, bottom = self._tops[self._cursor], self._tops[self._cursor + 1]
+        if self._selectable_from(0) == self._cursor:
+            top = 0  # headings above the first row come into sight with it
+        self.scroll_to_region(
+            Region(0, top, 1, min(bottom - top, max(1, self.size.height))), animate=False, immediate=True
+        )
+
+    def _step(self, step: int) -> None:
+        if self._cursor is None:
+            self._go(self._selectable_from(0))
+            return
+        at = self._cursor + step
+        while 0 <= at < len(self._rows) and not self._rows[at].selectable:
+            at += step
+        self._go(at if 0 <= at < len(self._rows) else self._cursor)
+
+    def _page(self, direction: int) -> None:
+        if self._cursor is None:
+            self._step(direction)
+            return
+        line = self._tops[self._cursor] + direction * max(1, self.size.height - 1)
+        line = max(0, min(self._tops[-1] - 1, line))
+        self._go(self._selectable_from(self.row_at(line) or 0, -direction))
+
+    def action_cursor_down(self) -> None:
+        self._step(1)
+
+    def action_cursor_up(self) -> None:
+        self._step(-1)
+
+    def action_page_down(self) -> None:
+        self._page(1)
+
+    def action_page_up(self) -> None:
+        self._page(-1)
+
+    def action_first(self) -> None:
+        self._go(self._selectable_from(0))
+
+    def action_last(self) -> None:
+        self._go(self._selectable_from(len(self._rows) - 1, -1))
+
+    def action_open(self) -> None:
+        if self.cursor_id is not None:
+            self.post_message(self.Opened(self, self.cursor_id))
+
+    # Marks
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in ("mark", "mark_down", "mark_up") and not self.MULTI:
+            return False
+        return super().check_action(action, parameters)
+
+    def clear_marks(self) -> None:
+        """Take every mark off."""
+        if self._marks:
+            self._marks.clear()
+            self._marks_changed()
+
+    def _toggle(self, row_id: str | None) -> None:
+        if row_id is not None:
+            self._marks ^= {row_id}
+            self._marks_changed()
+
+    def _marks_changed(self) -> None:
+        self.refresh()
+        self.post_message(self.MarksChanged(self, self.marks))
+
+    def action_mark(self) -> None:
+        self._toggle(self.cursor_id)
+
+    def action_mark_down(self) -> None:
+        self._mark_and_step(1)
+
+    def action_mark_up(self) -> None:
+        self._mark_and_step(-1)
+
+    def _mark_and_step(self, step: int) -> None:
+        if self.cursor_id is not None and self.cursor_id not in self._marks:
+            self._toggle(self.cursor_id)
+        self._step(step)
+
+    # Mouse
+
+    def on_focus(self) -> None:
+        self._click_opens = False
+
+    def on_click(self, event: events.Click) -> None:
+        offset = event.get_content_offset(self)
+        index = None if offset is None else self.row_at(offset.y + self.scroll_offset.y)
+        opens, self._click_opens = self._click_opens, True
+        if index is None or not self._rows[index].selectable:
+            return
+        event.stop()
+        if self.MULTI and (event.shift or event.ctrl):
+            self._go(index)
+            self._toggle(self._rows[index].id)
+        elif index == self._cursor and opens:
+            self.action_open()
+        else:
+            self._go(index)

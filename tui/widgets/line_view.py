@@ -1,0 +1,180 @@
+"""What every pane that draws line by line shares: named looks, lines of exact width, nothing unclean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from tui.format import ELLIPSIS, fit, width_of
+from tui.text import clean
+
+Piece = tuple[str, str]
+"""Text and the names of its looks, space-separated ("" : plain): ``("stale", "warn")``."""
+
+_DIM = Style(dim=True)
+
+
+class LineView(ScrollView, can_focus=True):
+    """A scrolling pane that draws only the lines in sight.
+
+    A subclass says how many lines there are (``line_count``) and draws one (``draw_line``); it calls
+    ``relayout`` when the count changed.  Looks are component classes ``line--NAME``, so that a theme or a
+    style sheet decides on them; every text goes through the gate, whatever the caller did before.
+    """
+
+    COMPONENT_CLASSES = {
+        "line--plain",
+        "line--muted",
+        "line--strong",
+        "line--mark",
+        "line--good",
+        "line--warn",
+        "line--bad",
+        "line--rule",
+        "line--bar",
+        "line--accent",
+        "line--cursor",
+    }
+
+    DEFAULT_CSS = """
+    LineView {
+        overflow-x: hidden;
+        scrollbar-size-vertical: 1;
+        scrollbar-gutter: stable;
+        & > .line--muted { color: $text-muted; &:ansi { text-style: dim; } }
+        & > .line--strong { text-style: bold; }
+        & > .line--mark { text-style: bold underline; }
+        & > .line--good { color: $text-success; }
+        & > .line--warn { color: $text-warning; }
+        & > .line--bad { color: $text-error; }
+        & > .line--rule { color: $text-muted; &:ansi { text-style: dim; } }
+        & > .line--bar { color: $text; }
+        & > .line--accent { color: $text-muted; }
+        & > .line--cursor { background: $block-cursor-blurred-background; }
+        &:focus > .line--accent { color: $accent; }
+        &:focus > .line--cursor {
+            background: $block-cursor-background;
+            color: $block-cursor-foreground;
+        }
+    }
+    """
+
+    ALLOW_SELECT = False
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+        id: str | None = None,  # noqa: A002 - Textual's own name for it
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self._looks: dict[tuple[str, str, bool], Style] = {}
+
+    # What a subclass says about itself
+
+    @property
+    def line_count(self) -> int:
+        """How many lines there are in all."""
+        raise NotImplementedError
+
+    def draw_line(self, y: int, width: int) -> Strip:
+        """Draw line ``y`` (0 ≤ y < ``line_count``) in exactly ``width`` cells."""
+        raise NotImplementedError
+
+    def forget_lines(self) -> None:
+        """Drop whatever was drawn and kept; a subclass that keeps strips extends this."""
+
+    # Drawing
+
+    def relayout(self) -> None:
+        """Take in a new number of lines and draw again."""
+        self.forget_lines()
+        self.virtual_size = Size(self.line_width, self.line_count)
+        self.refresh()
+
+    @property
+    def line_width(self) -> int:
+        """Cells a line has: the pane without its frame and the column kept for the scrollbar."""
+        return max(0, self.scrollable_content_region.width)
+
+    def look(self, names: str = "", row: str = "", dim: bool = False) -> Style:
+        """The Rich style of the named looks, laid over the look of the row they stand in."""
+        key = (names, row, dim)
+        style = self._looks.get(key)
+        if style is None:
+            classes = [f"line--{name}" for name in (*row.split(), *names.split())]
+            style = self.get_component_rich_style(*classes) if classes else self.rich_style
+            if row and names and self.has_focus:
+                # On the focused row one colour fits its ground in every theme; only weight and line differ.
+                style += Style(color=self.get_component_rich_style(f"line--{row}").color)
+            if dim:
+                style += _DIM
+            self._looks[key] = style
+        return style
+
+    def line(
+        self,
+        width: int,
+        left: Iterable[Piece],
+        right: Sequence[Piece] = (),
+        *,
+        row: str = "",
+        dim: bool = False,
+    ) -> Strip:
+        """Draw pieces from the left edge and pieces up to the right edge, in exactly ``width`` cells.
+
+        When both do not fit, the left side is cut with ``…``; the right side is cut only when alone too wide.
+        """
+        tail, tail_width = self._segments(right, width, row, dim)
+        room = width - tail_width - (1 if tail_width and tail_width < width else 0)
+        segments, used = self._segments(left, room, row, dim)
+        if used + tail_width < width:
+            segments.append(Segment(" " * (width - used - tail_width), self.look("", row, dim)))
+        segments.extend(tail)
+        return Strip(segments, width)
+
+    def _segments(self, pieces: Iterable[Piece], room: int, row: str, dim: bool) -> tuple[list[Segment], int]:
+        segments: list[Segment] = []
+        used = 0
+        for text, names in pieces:
+            text = clean(text)
+            if not text:
+                continue
+            cells = width_of(text)
+            cut = used + cells > room
+            if cut:
+                if used >= room:
+                    if segments and segments[-1].text[-1:] != ELLIPSIS:
+                        last = segments.pop()
+                        shorter = fit(last.text + " ", last.cell_length)
+                        segments.append(Segment(shorter, last.style))
+                        used += width_of(shorter) - last.cell_length
+                    break
+                text = fit(text, room - used)
+                cells = width_of(text)
+            segments.append(Segment(text, self.look(names, row, dim)))
+            used += cells
+            if cut:
+                break
+        return segments, used
+
+    def render_line(self, y: int) -> Strip:
+        width = self.line_width
+        line = y + self.scroll_offset.y
+        if line >= self.line_count or not width:
+            return Strip.blank(width, self.look())
+        return self.draw_line(line, width)
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._looks.clear()
+        self.forget_lines()
+
+    def on_resize(self) -> None:
+        self.relayout()
