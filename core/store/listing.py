@@ -1,23 +1,43 @@
-"""Store room: which Markdown files a memory has, in the agent's order, and what could not be listed."""
+"""Store room: what lies under a memory root: files in the agent's order, workspaces, logs."""
 
 from __future__ import annotations
 
-import errno
 import os
-import stat
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
 
+from core.store.entries import Part, curated, folder_link, folder_problem, logs, problem_of
 from core.store.layout import (
-    MEMORY_FILE,
-    SESSIONS_DIR,
+    DREAM_LIMIT,
+    DREAM_LOCK,
     Root,
-    is_log_name,
+    is_scaffold,
     is_text_name,
+    is_workspace_folder,
     printable,
     workspace_dir,
 )
-from core.store.model import FileEntry, Problem, ProblemKind, Source
+from core.store.model import (
+    FileEntry,
+    Identity,
+    Overview,
+    Problem,
+    RootInfo,
+    SessionLog,
+    WorkspaceInfo,
+)
+from core.store.names import HumanNames, heading_path
+from core.store.reading import decode, read_head
+
+DAY = 86_400.0
+VERIFY_DAYS = 1.0
+STALE_DAYS = 7.0
+
+_TEMPLATE_BYTES = 4_096
+_LAST_SECOND = 253_402_300_799.0  # the end of the year 9999: a damaged clock may write anything
+_DATED = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:-(.*))?\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +48,6 @@ class Listing:
     """
 
     files: tuple[FileEntry, ...]
-    problems: tuple[Problem, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """What one place of a memory holds: its curated file, or its logs by name."""
-
-    files: tuple[FileEntry, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
@@ -51,191 +63,278 @@ def list_memory(root: Root, workspace_folder: str) -> Listing:
     folder = workspace_dir(root, workspace_folder)
     parts = [] if root.flat else [curated(root, root.path, "global")]
     if folder is not None:
-        broken = _folder_problem(folder) if folder != root.path else None
-        if broken is not None:
-            parts.append(Part((), (broken,)))
-        else:
-            parts.append(curated(root, folder, "workspace"))
-            parts.append(logs(root, folder))
+        parts += _workspace_parts(root, folder)
     return Listing(
         tuple(file for part in parts for file in part.files),
         tuple(problem for part in parts for problem in part.problems),
     )
 
 
-def curated(root: Root, folder: str, source: Source) -> Part:
-    """The MEMORY.md of one folder, if there is one."""
-    path = os.path.join(folder, MEMORY_FILE)
-    try:
-        status = os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return Part()
-    except OSError as error:
-        return Part((), (problem_of(path, error),))
-    file, problem = _file(root, path, source, status)
-    return Part((file,) if file else (), (problem,) if problem else ())
-
-
-def logs(root: Root, folder: str) -> Part:
-    """The logs of one workspace folder, by name (byte order, as the agent sorts)."""
-    sessions = os.path.join(folder, SESSIONS_DIR)
-    broken = _folder_problem(sessions)
+def _workspace_parts(root: Root, folder: str) -> tuple[Part, Part]:
+    """The curated file and the logs of one workspace folder."""
+    broken = folder_problem(folder) if folder != root.path else None
     if broken is not None:
-        return Part((), (broken,))
-    files: list[FileEntry] = []
-    problems: list[Problem] = []
-    prefix = sessions + "/"
-    try:
-        with os.scandir(sessions) as entries:
-            for entry in entries:
-                name = entry.name
-                if not is_log_name(name):
-                    continue
-                try:
-                    status = entry.stat(follow_symlinks=False)
-                except OSError as error:
-                    problems.append(problem_of(prefix + name, error))
-                    continue
-                file, problem = _file(root, prefix + name, "session", status)
-                if file is not None:
-                    files.append(file)
-                if problem is not None:
-                    problems.append(problem)
-    except FileNotFoundError:
-        return Part()
-    except OSError as error:
-        problems.append(problem_of(sessions, error))
-    files.sort(key=lambda file: file.path)
-    problems.sort(key=lambda problem: os.fsencode(problem.path))
-    return Part(tuple(files), tuple(problems))
+        return Part((), (broken,)), Part()
+    return curated(root, folder, "workspace"), logs(root, folder)
 
 
-def _folder_problem(path: str) -> Problem | None:
-    """Why a folder is not gone into: it is a link, a file or unreadable; None also when it is missing."""
-    try:
-        status = os.lstat(path)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        return problem_of(path, error)
-    if stat.S_ISLNK(status.st_mode):
-        return folder_link(path)
-    if not stat.S_ISDIR(status.st_mode):
-        return Problem(path, "unreadable", f"{printable(path)} is {kind_name(status.st_mode)}, not a folder")
+def overview(
+    roots: Sequence[Root],
+    *,
+    current: str = "",
+    identity: Identity | None = None,
+    names: HumanNames | None = None,
+    mode: str | None = None,
+    ephemeral: str | None = None,
+) -> Overview:
+    """Everything under some roots that can be listed: the first is the opened one, which ``current`` is in.
+
+    ``identity`` says why ``current`` is the workspace; ``mode`` is the agent's ``[memory] mode``;
+    ``ephemeral`` is why the agent keeps no memory of the working folder (see ``ephemeral_reason``).
+    Reads the first lines of small MEMORY.md files (templates) and nothing else of the texts.
+    """
+    lookup = names or HumanNames()
+    infos = []
+    for number, root in enumerate(roots):
+        mine = number == 0
+        infos.append(
+            _root_info(
+                root,
+                current if mine else None,
+                identity if mine else None,
+                lookup,
+                ephemeral=ephemeral is not None and mine,
+            )
+        )
+    notes = [f"The agent keeps no memory of this folder: {ephemeral}."] if ephemeral else []
+    banner = v2_banner(roots[0], mode) if roots else None
+    return Overview(tuple(infos), banner, identity, tuple(notes))
+
+
+def v2_banner(root: Root, mode: str | None) -> str | None:
+    """Which tree the agent uses, when its settings or a ``memory-v2/`` beside say it may not be this one."""
+    other = os.path.join(os.path.dirname(root.path), "memory-v2")
+    there = os.path.isdir(other)
+    if (mode or "").strip().lower() == "v2":
+        where = f"{printable(other)}{'' if there else ' (not there yet)'}"
+        return f"[memory] mode is v2: the agent uses {where}, not the memory shown here."
+    if there:
+        return (
+            f"{printable(other)} lies beside this memory: with [memory] mode = v2 the agent uses that tree, "
+            "not the one shown here."
+        )
     return None
 
 
-def folder_link(path: str) -> Problem:
-    """The problem of a link that stands where a folder should."""
-    target = printable(_link_text(path))
-    return Problem(
-        path, "folder-link", f"{printable(path)} is a link to {target}; folder links are not followed"
+def _root_info(
+    root: Root, current: str | None, identity: Identity | None, names: HumanNames, *, ephemeral: bool
+) -> RootInfo:
+    folders, problems = _workspace_folders(root)
+    missing = current is not None and current not in folders and bool(current) and not root.flat
+    infos = [_workspace_info(root, folder, current == folder) for folder in folders]
+    if missing and current is not None:
+        path = os.path.join(root.path, current)
+        infos.append(WorkspaceInfo(current, path, None, "unknown", None, 0, 0, current=True, exists=False))
+    infos = _named(infos, root, identity, names)
+    infos = [replace(info, ephemeral=ephemeral and info.current and not root.flat) for info in infos]
+    part = Part() if root.flat else curated(root, root.path, "global")
+    memory = part.files[0] if part.files else None
+    exists = os.path.isdir(root.path)
+    return RootInfo(
+        kind=root.kind,
+        name=root.name,
+        path=root.path,
+        real=root.real,
+        flat=root.flat,
+        exists=exists,
+        global_memory=memory,
+        workspaces=_with_near_duplicates(infos),
+        problems=(*problems, *part.problems),
+        read_only=exists and not os.access(root.path, os.W_OK | os.X_OK),
+        global_scaffold=_template(memory) is not None,
+        global_past_dream_limit=memory is not None and memory.size > DREAM_LIMIT,
     )
 
 
-def _file(
-    root: Root, path: str, source: Source, status: os.stat_result
-) -> tuple[FileEntry | None, Problem | None]:
-    mode = status.st_mode
-    if not path.isascii() and not is_text_name(path):
-        message = f"{printable(path)}: the name is not UTF-8, so it can be neither indexed nor opened here"
-        return None, Problem(path, "not-utf8", message)
-    if stat.S_ISREG(mode):
-        entry = FileEntry(path, source, status.st_size, status.st_mtime_ns, status.st_ino)
-        return entry, _permission_problem(path, status)
-    if stat.S_ISLNK(mode):
-        return _linked_file(root, path, source)
-    message = f"{printable(path)} is {kind_name(mode)}, not a file; it is not opened"
-    return None, Problem(path, "unreadable", message)
-
-
-def _linked_file(root: Root, path: str, source: Source) -> tuple[FileEntry | None, Problem | None]:
+def _workspace_folders(root: Root) -> tuple[list[str], list[Problem]]:
+    """Names of the workspaces under a root (``""`` for a flat one), and what was passed over."""
+    if root.flat:
+        return [""], []
+    found: list[str] = []
+    problems: list[Problem] = []
     try:
-        status = os.stat(path)
-        real = os.path.realpath(path, strict=True)
+        with os.scandir(root.path) as entries:
+            for entry in entries:
+                if entry.name.startswith("."):
+                    continue
+                try:
+                    link, folder = entry.is_symlink(), entry.is_dir()
+                except OSError as error:
+                    problems.append(problem_of(entry.path, error))
+                    continue
+                if not folder or not is_workspace_folder(entry.path, entry.name):
+                    continue
+                if link:
+                    problems.append(folder_link(entry.path))
+                elif not is_text_name(entry.name):
+                    message = f"{printable(entry.path)}: the name is not UTF-8, so it cannot be opened here"
+                    problems.append(Problem(entry.path, "not-utf8", message))
+                else:
+                    found.append(entry.name)
+    except FileNotFoundError:
+        pass
     except OSError as error:
-        return None, link_problem(path, error)
-    if stat.S_ISDIR(status.st_mode):
-        return None, folder_link(path)
-    if not stat.S_ISREG(status.st_mode):
-        what = f"{printable(path)} is a link to {printable(real)}, which is {kind_name(status.st_mode)}"
-        return None, Problem(path, "unreadable", f"{what}, not a file; it is not opened")
-    entry = FileEntry(
-        path,
-        source,
-        status.st_size,
-        status.st_mtime_ns,
-        status.st_ino,
-        link_target=real,
-        outside=not is_inside(str(root.real), real),
+        problems.append(problem_of(root.path, error))
+    return sorted(found), sorted(problems, key=lambda problem: os.fsencode(problem.path))
+
+
+def _workspace_info(root: Root, folder: str, current: bool) -> WorkspaceInfo:
+    path = os.path.join(root.path, folder) if folder else root.path
+    own, kept = _workspace_parts(root, path)
+    memory = own.files[0] if own.files else None
+    dreamed = last_dream(path)
+    stranded = sum(1 for log in kept.files if is_stranded(log, dreamed))
+    return WorkspaceInfo(
+        folder=folder,
+        path=path,
+        human=None,
+        origin="flat" if root.flat else "unknown",
+        memory=memory,
+        sessions=len(kept.files),
+        session_bytes=sum(log.size for log in kept.files),
+        fresh_logs=len(kept.files) - stranded,
+        stranded=stranded,
+        last_dream=dreamed,
+        current=current,
+        scaffold_only=_template(memory) is not None,
+        past_dream_limit=memory is not None and memory.size > DREAM_LIMIT,
+        problems=(*own.problems, *kept.problems),
     )
-    return entry, _permission_problem(path, status)
 
 
-def is_inside(folder: str, path: str) -> bool:
-    """Whether a canonical path is ``folder`` (canonical as well) or lies below it."""
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
-
-
-def _permission_problem(path: str, status: os.stat_result) -> Problem | None:
-    # Only a file whose owner bit does not settle it costs a further system call: lists stay fast.
-    if status.st_mode & stat.S_IRUSR and status.st_uid == _effective_user():
-        return None
-    if os.access(path, os.R_OK):
-        return None
-    return Problem(path, "unreadable", f"{printable(path)} cannot be read: permission denied")
-
-
-_effective_user: Callable[[], int] = getattr(os, "geteuid", lambda: 0)
-
-_REASONS: dict[int, tuple[ProblemKind, str]] = {
-    errno.ENOENT: ("vanished", "is gone: it was removed while the folder was being listed"),
-    errno.ENOTDIR: ("unreadable", "is not a folder"),
-    errno.ELOOP: ("link-loop", "is a link that leads back to itself"),
-    errno.EACCES: ("unreadable", "cannot be read: permission denied"),
-    errno.EPERM: ("unreadable", "cannot be read: permission denied"),
-    errno.ENAMETOOLONG: ("unreadable", "has too long a name"),
-    errno.EIO: ("unreadable", "cannot be read: the disk reports an input/output error"),
-    errno.ESTALE: ("unreadable", "cannot be read: the network file handle is stale"),
-}
-
-
-def problem_of(path: str, error: OSError) -> Problem:
-    """Name an entry that an operating system error kept from being listed or read."""
-    fallback: tuple[ProblemKind, str] = ("unreadable", f"cannot be read: {error.strerror or error}")
-    kind, reason = _REASONS.get(error.errno or 0, fallback)
-    return Problem(path, kind, f"{printable(path)} {reason}")
-
-
-def link_problem(path: str, error: OSError) -> Problem:
-    """Name a link that cannot be followed: dangling, looping, or unreadable on the way."""
-    target = _link_text(path)
-    if error.errno == errno.ENOENT:
-        if not target and not os.path.lexists(path):
-            return problem_of(path, error)
-        message = f"{printable(path)} is a link to {printable(target)}, which is not there"
-        return Problem(path, "dangling-link", message)
-    return problem_of(path, error)
-
-
-def _link_text(path: str) -> str:
+def last_dream(workspace_path: str) -> float | None:
+    """When a workspace was last consolidated (unix seconds), from its dream lock; None: never."""
     try:
-        return os.readlink(path)
+        return os.lstat(os.path.join(workspace_path, DREAM_LOCK)).st_mtime
     except OSError:
-        return ""
+        return None
 
 
-def kind_name(mode: int) -> str:
-    """What a file mode is, in words with an article: ``a folder``, ``a FIFO`` …"""
-    for test, words in (
-        (stat.S_ISDIR, "a folder"),
-        (stat.S_ISLNK, "a link"),
-        (stat.S_ISFIFO, "a FIFO"),
-        (stat.S_ISSOCK, "a socket"),
-        (stat.S_ISCHR, "a device"),
-        (stat.S_ISBLK, "a device"),
-        (stat.S_ISREG, "a file"),
-    ):
-        if test(mode):
-            return words
-    return "of an unknown kind"
+def is_stranded(log: FileEntry, dreamed: float | None) -> bool:
+    """Whether a log is no newer than the last dream, so that the agent's gate never lists it again."""
+    return dreamed is not None and log.mtime_ns / 1e9 <= dreamed
+
+
+def _template(memory: FileEntry | None) -> str | None:
+    """The text of a MEMORY.md that is still the agent's template, else None."""
+    if memory is None or memory.size > _TEMPLATE_BYTES:
+        return None
+    raw = read_head(memory.path, _TEMPLATE_BYTES)
+    text = decode(raw)[0] if raw is not None else ""
+    return text if is_scaffold(text) else None
+
+
+def _named(
+    infos: Sequence[WorkspaceInfo], root: Root, identity: Identity | None, names: HumanNames
+) -> list[WorkspaceInfo]:
+    """Put human names to workspaces: the identity's own first, then what hashing finds."""
+    if root.flat:
+        return [replace(info, human=root.name or root.path) for info in infos]
+    by_folder = {info.folder: info for info in infos}
+
+    def heading(folder: str) -> str | None:
+        memory = by_folder[folder].memory
+        raw = read_head(memory.path, _TEMPLATE_BYTES) if memory is not None else None
+        return heading_path(decode(raw)[0]) if raw is not None else None
+
+    sure = identity if identity is not None and identity.kind in ("remote", "path") else None
+    unsure = [folder for folder in by_folder if sure is None or folder != sure.folder]
+    found = names.find(unsure, heading)
+    out = []
+    for info in infos:
+        if sure is not None and info.folder == sure.folder:
+            out.append(replace(info, human=sure.value, origin="remote" if sure.kind == "remote" else "path"))
+        elif info.folder in found:
+            out.append(replace(info, human=found[info.folder].human, origin=found[info.folder].origin))
+        else:
+            out.append(info)
+    return out
+
+
+def near_key(human: str) -> str:
+    """What a human name comes down to when case, ``.git`` and surplus slashes do not count."""
+    folded = re.sub(r"/+", "/", human.casefold()).rstrip("/")
+    while folded.endswith(".git"):
+        folded = folded.removesuffix(".git").rstrip("/")
+    return folded
+
+
+def _with_near_duplicates(infos: Iterable[WorkspaceInfo]) -> tuple[WorkspaceInfo, ...]:
+    listed = sorted(infos, key=lambda info: info.folder)
+    groups: dict[str, list[str]] = {}
+    for info in listed:
+        if info.human is not None:
+            groups.setdefault(near_key(info.human), []).append(info.folder)
+    return tuple(
+        replace(info, near_duplicates=_others(groups, info)) if info.human is not None else info
+        for info in listed
+    )
+
+
+def _others(groups: Mapping[str, Sequence[str]], info: WorkspaceInfo) -> tuple[str, ...]:
+    return tuple(folder for folder in groups[near_key(info.human or "")] if folder != info.folder)
+
+
+def session_logs(root: Root, folder: str, now: float) -> tuple[SessionLog, ...]:
+    """The logs of one workspace, newest first: by the name's date (else the mtime's UTC date), then mtime.
+
+    ``now`` is in unix seconds.
+
+    Raises:
+        UsageError: ``folder`` is not a plain folder name.
+    """
+    path = workspace_dir(root, folder)
+    if path is None:
+        return ()
+    dreamed = last_dream(path)
+    found = [_session_log(entry, dreamed, now) for entry in _workspace_parts(root, path)[1].files]
+    found.sort(key=_recency, reverse=True)
+    return tuple(found)
+
+
+def _recency(log: SessionLog) -> tuple[str, int, str]:
+    seconds = min(max(log.entry.mtime_ns / 1e9, 0.0), _LAST_SECOND)
+    day = log.day or datetime.fromtimestamp(seconds, UTC).date().isoformat()
+    return day, log.entry.mtime_ns, log.entry.path
+
+
+def _session_log(entry: FileEntry, dreamed: float | None, now: float) -> SessionLog:
+    day, slug, session_id = parse_log_name(entry.name)
+    age = (now - entry.mtime_ns / 1e9) / DAY
+    return SessionLog(
+        entry=entry,
+        day=day,
+        slug=slug,
+        session_id=session_id,
+        age_days=age,
+        staleness="stale" if age > STALE_DAYS else "verify" if age > VERIFY_DAYS else "fresh",
+        state="stranded" if is_stranded(entry, dreamed) else "new",
+    )
+
+
+def parse_log_name(name: str) -> tuple[str | None, str, str]:
+    """Split ``YYYY-MM-DD-{slug}-{sid8}.md`` into (day or None, slug, session id); a missing part is ``""``."""
+    stem = name.removesuffix(".md")
+    match = _DATED.match(stem)
+    if match is None or not _is_day(match.group(1)):
+        return None, stem, ""
+    slug, dash, session_id = (match.group(2) or "").rpartition("-")
+    return (match.group(1), slug, session_id) if dash else (match.group(1), session_id, "")
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
