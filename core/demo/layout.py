@@ -1,0 +1,164 @@
+"""Where the demo's files go: checkouts, workspace folders named by the agent's rules, agent memories, times."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from blake3 import blake3
+
+from core.demo.shift import Shift, second_written
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """One made-up project.
+
+    ``remote`` is the checkout's origin and ``identity`` what the agent makes of it; without a remote the
+    identity is the checkout's canonical path.  ``dreamed`` is the base day and second of its last dream.
+    """
+
+    name: str
+    remote: str | None = None
+    identity: str | None = None
+    dreamed: tuple[date, int] | None = None
+
+
+CURRENT = "widgets"
+PROJECTS = (
+    # Seven logs wait since its last dream: ready for the next one.
+    Project(
+        "widgets",
+        remote="git@git.example.test:acme/widgets.git",
+        identity="acme/widgets",
+        dreamed=(date(2026, 6, 17), 3 * 3600 + 12 * 60 + 40),
+    ),
+    # A dream ran after its newest log, but could not fit them all: the rest is stranded.
+    Project(
+        "larder",
+        remote="https://git.example.test/oakmoor/larder.git",
+        identity="oakmoor/larder",
+        dreamed=(date(2026, 6, 28), 22 * 3600 + 41 * 60),
+    ),
+    # Never published, so it is known by its path; never dreamed either.
+    Project("tsubame"),
+)
+
+_LEFTOVER = ("/tmp/spike-yaml-loader", "tmp-spike-yaml-loader", date(2026, 4, 2))
+_HOUR = 3600
+_EDITED = {  # curated files: when a person or a dream last wrote them
+    "global/MEMORY.md": (date(2026, 6, 21), 9 * _HOUR + 41 * 60),
+    "widgets/MEMORY.md": (date(2026, 6, 29), 17 * _HOUR + 25 * 60),
+    "larder/MEMORY.md": (date(2026, 6, 28), 22 * _HOUR + 41 * 60),
+    "tsubame/MEMORY.md": (date(2026, 6, 16), 3 * _HOUR + 5 * 60),
+    "agents/reviewer/MEMORY.md": (date(2026, 6, 19), 10 * _HOUR),
+    "agents/reviewer/widgets/MEMORY.md": (date(2026, 6, 27), 15 * _HOUR + 30 * 60),
+    "agents/release-notes/MEMORY.md": (date(2026, 6, 26), 16 * _HOUR + 2 * 60),
+    "config.toml": (date(2026, 6, 10), 8 * _HOUR),
+}
+_STARTED = (date(2026, 2, 3), 9 * _HOUR)
+
+
+def hash8(identity: str) -> str:
+    """First 8 hex digits of BLAKE3 over a workspace identity (UTF-8)."""
+    return blake3(os.fsencode(identity)).hexdigest()[:8]
+
+
+def folder_name(project: Project, checkout: Path) -> str:
+    """The workspace folder the agent uses for a checkout; project names are slugs already."""
+    return f"{project.name}-{hash8(project.identity or str(checkout.resolve()))}"
+
+
+class Layout:
+    """Writes the demo's files under ``home`` and keeps their times."""
+
+    def __init__(self, home: Path, shift: Shift, texts: Path) -> None:
+        self.home = home
+        self.shift = shift
+        self.texts = texts
+        self.grok_home = home / ".grok"
+        self.root = self.grok_home / "memory"
+
+    def checkout(self, project: Project) -> Path:
+        return self.home / "projects" / project.name
+
+    def put(self, path: Path, text: str, day: date, second: int) -> None:
+        """Write one file as given and set its modification time; ``day`` and ``second`` are of the base time."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+        self.touch(path, day, second)
+
+    def touch(self, path: Path, day: date, second: int) -> None:
+        moment = self.shift.moment(day, second)
+        os.utime(path, (moment, moment))
+
+    def write_projects(self) -> None:
+        """Checkouts with just enough of a repository for ``git remote get-url origin``."""
+        for project in PROJECTS:
+            checkout = self.checkout(project)
+            config = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n"
+            if project.remote is not None:
+                config += f'[remote "origin"]\n\turl = {project.remote}\n'
+                config += "\tfetch = +refs/heads/*:refs/remotes/origin/*\n"
+            # A checkout without a remote gets its repository too: else git would go on to the folders
+            # above and could find someone's real one.
+            self.put(checkout / ".git" / "HEAD", "ref: refs/heads/main\n", *_STARTED)
+            self.put(checkout / ".git" / "config", config, *_STARTED)
+            for name in ("objects", "refs"):
+                (checkout / ".git" / name).mkdir()
+            self.put(checkout / "README.md", self.read(f"readme/{project.name}.md"), *_STARTED)
+
+    def write_memory(self) -> None:
+        """The agent's settings, the global file and one folder a project, and one folder left over."""
+        self._curated("config.toml", self.grok_home / "config.toml")
+        self._curated("global/MEMORY.md", self.root / "MEMORY.md")
+        for project in PROJECTS:
+            checkout = self.checkout(project)
+            folder = self.root / folder_name(project, checkout)
+            self._workspace(project.name, folder, checkout)
+            if project.dreamed is not None:
+                self.put(folder / ".dream-lock", "", *project.dreamed)
+        path, slug, _day = _LEFTOVER
+        (self.root / f"{slug}-{hash8(path)}" / "sessions").mkdir(parents=True)
+
+    def write_agent_memories(self) -> None:
+        """One agent memory of the person's (with a workspace folder) and a flat one inside a project."""
+        widgets = next(project for project in PROJECTS if project.name == CURRENT)
+        checkout = self.checkout(widgets)
+        reviewer = self.grok_home / "agent-memory" / "reviewer"
+        self._curated("agents/reviewer/MEMORY.md", reviewer / "MEMORY.md")
+        self._workspace("agents/reviewer/widgets", reviewer / folder_name(widgets, checkout), checkout)
+        flat = checkout / ".grok" / "agent-memory" / "release-notes"
+        self._workspace("agents/release-notes", flat, checkout)
+
+    def settle_folders(self) -> None:
+        """Give every folder the time of the newest entry in it, bottom up."""
+        path, slug, day = _LEFTOVER
+        leftover = self.root / f"{slug}-{hash8(path)}"
+        self.touch(leftover / "sessions", day, 12 * _HOUR)
+        for folder, folders, files in os.walk(self.home, topdown=False):
+            entries = [os.stat(os.path.join(folder, name)).st_mtime for name in (*folders, *files)]
+            if entries:
+                os.utime(folder, (max(entries), max(entries)))
+            elif Path(folder) != leftover / "sessions":
+                self.touch(Path(folder), *_STARTED)
+
+    def read(self, name: str) -> str:
+        """A text of the demo, its dates moved; paths are filled in later, since they may hold dates too."""
+        return self.shift.text((self.texts / name).read_bytes().decode())
+
+    def _curated(self, name: str, path: Path, checkout: Path | None = None) -> None:
+        text = self.read(name)
+        if checkout is not None:
+            text = text.replace("{path}", str(checkout.resolve()))
+        self.put(path, text, *_EDITED[name])
+
+    def _workspace(self, name: str, folder: Path, checkout: Path) -> None:
+        self._curated(f"{name}/MEMORY.md", folder / "MEMORY.md", checkout)
+        for log in sorted((self.texts / name / "sessions").iterdir()):
+            text = self.read(f"{name}/sessions/{log.name}")
+            day = date.fromisoformat(log.name[:10])
+            moved = self.shift.text(log.name)
+            self.put(folder / "sessions" / moved, text, day, second_written(log.name, text))
