@@ -1,0 +1,289 @@
+"""Index room: one index file — where it lies, how it is opened, what is wrong with it, its write lock.
+
+Nothing here touches Markdown.  A file that is damaged is moved aside only under an exclusive lock; one whose
+tables are not those we know is never touched, and a copy of ours in the cache dir is used instead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import struct
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import apsw
+
+from core.index.schema import (
+    AGENT_SCHEMA,
+    CHUNK_COLUMNS,
+    CLAIM_KEY,
+    DIMENSIONS_KEY,
+    OUR_SCHEMA,
+    OUR_VERSION,
+    VECTOR_SCHEMA,
+)
+
+BUSY_TIMEOUT_MS = 5_000
+DEFAULT_DIMENSIONS = 1_024
+JournalMode = Literal["wal", "truncate"]
+
+# SQLite's lock bytes: the pending byte, the reserved byte and the shared range behind them.
+_LOCK_START, _LOCK_LENGTH = 0x40000000, 512
+_DAMAGED = (apsw.CorruptError, apsw.NotADBError)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an index lies.  ``shared``: it is the agent's own file; else ours in the cache dir, and why."""
+
+    path: str
+    journal: JournalMode
+    shared: bool
+    reason: str = ""
+
+
+class UnknownSchema(Exception):
+    """The file is a database, but its tables are not those we know."""
+
+
+class Damaged(Exception):
+    """The file is no readable database any more."""
+
+
+def host_slug(host: str) -> str:
+    """Return the host as it stands in a per-host index name: ``[a-z0-9-]``, 24 characters at most."""
+    return re.sub(r"[^a-z0-9]", "-", host.lower())[:24].strip("-")
+
+
+def index_name(network: bool, host: str) -> str:
+    """``index.sqlite``, or a file of its own for each host on a network filesystem."""
+    return f"index.h-{host_slug(host)}.sqlite" if network else "index.sqlite"
+
+
+def journal_mode(network: bool, environ: Mapping[str, str]) -> JournalMode:
+    """WAL locally, TRUNCATE on network filesystems; ``GROK_SQLITE_JOURNAL_MODE`` overrides."""
+    override = environ.get("GROK_SQLITE_JOURNAL_MODE", "").strip().lower()
+    if override == "wal":
+        return "wal"
+    if override == "truncate":
+        return "truncate"
+    return "truncate" if network else "wal"
+
+
+def load_sqlite_vec(connection: apsw.Connection) -> str:
+    """Load sqlite-vec into a connection; return "" or why it is not there."""
+    try:
+        import sqlite_vec
+
+        connection.enable_load_extension(True)
+        try:
+            connection.load_extension(sqlite_vec.loadable_path())
+        finally:
+            connection.enable_load_extension(False)
+    except ImportError:
+        return "sqlite-vec is not installed"
+    except (apsw.Error, OSError, AttributeError) as error:
+        return f"sqlite-vec could not be loaded ({error})"
+    return ""
+
+
+class Database:
+    """One open index file: a connection that writes and one that reads, each behind its own lock."""
+
+    def __init__(self, place: Place, *, dimensions: int = DEFAULT_DIMENSIONS) -> None:
+        """Open or create the file.
+
+        Raises:
+            UnknownSchema: its tables are not those we know (it was not changed).
+            Damaged: it cannot be read as a database (it was not changed).
+            apsw.BusyError: another process held it for the whole busy time-out.
+            OSError, apsw.CantOpenError: it cannot be opened.
+        """
+        self.place = place
+        self.write_lock = threading.RLock()
+        self.read_lock = threading.RLock()
+        self.vector_problem = ""
+        self.has_vectors = False
+        self._writer: apsw.Connection | None = None
+        self._reader: apsw.Connection | None = None
+        existed = Path(place.path).exists() and Path(place.path).stat().st_size > 0
+        try:
+            self._writer = self._connect(create=True)
+            self.vector_problem = load_sqlite_vec(self._writer)
+            self._prepare(dimensions, existed)
+            self._reader = self._connect(create=False)
+            status = os.stat(place.path)
+            self._identity = (status.st_dev, status.st_ino)
+        except _DAMAGED as error:
+            self.close()
+            raise Damaged(str(error)) from error
+        except BaseException:
+            self.close()
+            raise
+
+    def _connect(self, *, create: bool) -> apsw.Connection:
+        flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
+        connection = apsw.Connection(self.place.path, flags=flags)
+        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        connection.execute("PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-16000")
+        return connection
+
+    def _prepare(self, dimensions: int, existed: bool) -> None:
+        writer = self.writer
+        tables = {name for (name,) in writer.execute("SELECT name FROM sqlite_master WHERE type='table'")}
+        if tables and not _known(writer, tables):
+            raise UnknownSchema(", ".join(sorted(tables))[:200])
+        mode = writer.pragma("journal_mode")
+        if mode != self.place.journal:
+            # Changing the mode needs the file for oneself; when the agent has it open its mode stands.
+            with contextlib.suppress(apsw.BusyError, apsw.LockedError):
+                writer.pragma("journal_mode", self.place.journal)
+        self.has_vectors = "chunks_vec" in tables
+        ours = {"memdeck_meta", "memdeck_files", "memdeck_gram_rows", "memdeck_grams"}
+        if "chunks" in tables and "chunks_fts" in tables and ours <= tables:
+            if self._meta_complete():
+                return
+        with self._immediate(writer):
+            writer.execute(AGENT_SCHEMA)
+            if not tables and not self.vector_problem:
+                # The vector table is the agent's; it is ours to make only together with a new index.
+                writer.execute(VECTOR_SCHEMA.format(dimensions=int(dimensions)))
+                writer.execute(
+                    "INSERT OR IGNORE INTO meta(key, value) VALUES(?, ?)", (DIMENSIONS_KEY, str(dimensions))
+                )
+                self.has_vectors = True
+            writer.execute("INSERT OR IGNORE INTO meta(key, value) VALUES(?, '')", (CLAIM_KEY,))
+            writer.execute(OUR_SCHEMA)
+            writer.execute("INSERT OR IGNORE INTO memdeck_meta VALUES('version', ?)", (OUR_VERSION,))
+
+    def _meta_complete(self) -> bool:
+        row = self.writer.execute("SELECT 1 FROM meta WHERE key=?", (CLAIM_KEY,)).fetchone()
+        return row is not None
+
+    @property
+    def writer(self) -> apsw.Connection:
+        if self._writer is None:
+            raise apsw.ConnectionClosedError("the index was closed")
+        return self._writer
+
+    @property
+    def reader(self) -> apsw.Connection:
+        if self._reader is None:
+            raise apsw.ConnectionClosedError("the index was closed")
+        return self._reader
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[apsw.Connection]:
+        """Give the reading connection inside one read transaction (one consistent picture)."""
+        with self.read_lock:
+            connection = self.reader
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                with contextlib.suppress(apsw.Error):
+                    connection.execute("ROLLBACK")
+
+    @contextlib.contextmanager
+    def _immediate(self, connection: apsw.Connection) -> Iterator[None]:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            with contextlib.suppress(apsw.Error):
+                connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[apsw.Connection]:
+        """Give the writing connection inside one immediate transaction.
+
+        Raises:
+            apsw.BusyError: another process wrote for longer than the busy time-out.
+        """
+        with self.write_lock, self._immediate(self.writer):
+            yield self.writer
+
+    def data_version(self) -> int:
+        """A number that changes when another connection (ours that writes included) changed the file."""
+        with self.read_lock:
+            return int(self.reader.pragma("data_version"))
+
+    def moved(self) -> bool:
+        """True when the file at this place is no longer the one that is open (removed or replaced)."""
+        try:
+            status = os.stat(self.place.path)
+        except OSError:
+            return True
+        return (status.st_dev, status.st_ino) != self._identity
+
+    def interrupt(self) -> None:
+        """Stop a running read from another thread."""
+        if self._reader is not None:
+            with contextlib.suppress(apsw.Error):
+                self._reader.interrupt()
+
+    def close(self) -> None:
+        for connection in (self._reader, self._writer):
+            if connection is not None:
+                with contextlib.suppress(apsw.Error):
+                    connection.close()
+        self._reader = self._writer = None
+
+
+def _known(connection: apsw.Connection, tables: set[str]) -> bool:
+    if "chunks" not in tables or "meta" not in tables:
+        return False
+    columns = {str(row[1]) for row in connection.execute("PRAGMA table_info(chunks)")}
+    # rowid is a column of its own only when it is declared; the agent declares it.
+    return columns == set(CHUNK_COLUMNS) and _columns(connection, "meta") == {"key", "value"}
+
+
+def _columns(connection: apsw.Connection, table: str) -> set[str]:
+    return {str(row[1]) for row in connection.execute(f"PRAGMA table_info({table})")}
+
+
+def move_aside(path: str, stamp: str) -> str | None:
+    """Move a damaged index, its ``-wal`` and ``-shm`` together to ``…damaged-<stamp>``; None if in use.
+
+    SQLite's own lock bytes are taken exclusively first, so a file that any process has open stays where it
+    is.  Must not be called while this process has the file open.
+    """
+    import fcntl
+
+    with contextlib.ExitStack() as stack:
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            return None
+        stack.callback(os.close, descriptor)
+        lock = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, _LOCK_START, _LOCK_LENGTH, 0)
+        try:
+            command = getattr(fcntl, "F_OFD_SETLK", None)
+            if command is not None:
+                fcntl.fcntl(descriptor, command, lock)
+            else:
+                fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, _LOCK_LENGTH, _LOCK_START)
+        except OSError:
+            return None
+        target = f"{path}.damaged-{stamp}"
+        try:
+            for suffix in ("-wal", "-shm", ""):
+                if os.path.lexists(path + suffix):
+                    os.rename(path + suffix, target + suffix)
+        except OSError:
+            return None
+    return target
+
+
+def integrity(database: Database) -> str:
+    """Return "" when SQLite finds the file sound, else the first thing it found."""
+    with database.read_lock:
+        row = database.reader.execute("PRAGMA quick_check(1)").fetchone()
+    return "" if row is None or row[0] == "ok" else str(row[0])

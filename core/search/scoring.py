@@ -1,0 +1,198 @@
+"""Search room: the one formula of a score, as pure functions over plain values.
+
+The search, the explanation, the lab and the evaluation all call ``score_candidates``; there is no second
+formula.  Source: the reference's fusion of BM25 and vector similarity with temporal decay, source weights
+and an access boost; every constant is checked bit for bit by the recorded vectors.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from core.index.chunker import heading_level
+from core.rust_text import lines, trim
+from core.search.report import Factors
+from core.store.layout import is_scaffold
+
+SECONDS_A_DAY = 86_400.0
+LEGACY_RECENCY_DEFAULT = 0.95
+CURATED = ("global", "workspace")
+ACCESS_GAIN = 0.05
+
+
+def single(value: float) -> float:
+    """Round to a 32-bit float, as the reference stores weights and floors."""
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringParams:
+    """The settings a score depends on (``[memory.search]``); weights and floor are rounded on use.
+
+    ``half_life_days`` is the effective one: None when nothing decays.
+    """
+
+    max_results: int = 6
+    min_score: float = 0.7
+    text_weight: float = 0.3
+    vector_weight: float = 0.7
+    half_life_days: float | None = 30.0
+    source_weights: Mapping[str, float] = field(default_factory=dict)
+    mmr_enabled: bool = False
+    mmr_lambda: float = 0.7
+
+    @property
+    def floor(self) -> float:
+        return single(self.min_score)
+
+    @property
+    def candidate_limit(self) -> int:
+        """How many candidates each arm takes: three times the results."""
+        return 3 * self.max_results
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What scoring needs of one chunk: its BM25 rank and/or L2 distance, source, birth and recalls."""
+
+    key: int
+    text: str
+    source: str
+    created_at: int
+    access_count: int
+    bm25: float | None = None
+    distance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A candidate with its factors; ``content_free`` ones shaped the normalisation but never rank."""
+
+    candidate: Candidate
+    factors: Factors
+    content_free: bool
+
+
+def effective_half_life(
+    *, decay_enabled: bool, half_life_days: float, recency_decay: float = LEGACY_RECENCY_DEFAULT
+) -> float | None:
+    """Return the half-life in days that applies, or None when nothing decays.
+
+    With decay on: ``half_life_days`` if positive, else None.  With decay off, the old ``recency_decay`` (the
+    factor a day) still applies when it differs from its default: −1/log2(it).
+    """
+    if decay_enabled:
+        return half_life_days if half_life_days > 0 else None
+    factor = single(recency_decay)
+    if factor == single(LEGACY_RECENCY_DEFAULT) or not 0 < factor < 1:
+        return None
+    return -1.0 / math.log2(factor)
+
+
+def decay_multiplier(source: str, created_at: float, now: float, half_life_days: float | None) -> float:
+    """Return e^(−ln2 · age / half-life), 1.0 for curated sources, no half-life and the future."""
+    if source in CURATED or half_life_days is None or half_life_days <= 0:
+        return 1.0
+    age_days = max(now - created_at, 0.0) / SECONDS_A_DAY
+    return math.exp(-math.log(2.0) / half_life_days * age_days)
+
+
+def access_boost(access_count: int) -> float:
+    """Return 1 + 0.05 · ln(1 + accesses)."""
+    return 1.0 + ACCESS_GAIN * math.log(1.0 + access_count)
+
+
+def similarity(distance: float) -> float:
+    """Return the similarity of an L2 distance between unit vectors: clamp(1 − L2/2, 0, 1)."""
+    return min(max(1.0 - distance / 2.0, 0.0), 1.0)
+
+
+def normalise_ranks(ranks: Sequence[float]) -> list[float]:
+    """Map BM25 ranks (lower is better) to 1 − (rank − min)/(max − min); all equal (or one): 1.0."""
+    if not ranks:
+        return []
+    low, high = min(ranks), max(ranks)
+    spread = high - low
+    if spread <= 0:
+        return [1.0] * len(ranks)
+    return [1.0 - (rank - low) / spread for rank in ranks]
+
+
+def score_candidates(candidates: Sequence[Candidate], params: ScoringParams, now: float) -> list[Scored]:
+    """Score candidates and order them: raw product first, then curated before sessions, path, ordinal.
+
+    The order of ties is the caller's order of ``candidates`` (they come sorted that way).
+    """
+    text_scores = _text_scores(candidates)
+    weight_text, weight_vector = single(params.text_weight), single(params.vector_weight)
+    floor = params.floor
+    scored: list[Scored] = []
+    for candidate in candidates:
+        text = text_scores.get(candidate.key)
+        vector = similarity(candidate.distance) if candidate.distance is not None else None
+        if text is not None and vector is not None:
+            merged = max(weight_text * text + weight_vector * vector, text)
+        elif text is not None:
+            merged = text
+        else:
+            merged = weight_vector * (vector or 0.0)
+        decay = decay_multiplier(candidate.source, candidate.created_at, now, params.half_life_days)
+        weight = single(params.source_weights.get(candidate.source, 1.0))
+        boost = access_boost(candidate.access_count)
+        raw = merged * decay * weight * boost
+        factors = Factors(
+            bm25=candidate.bm25,
+            text=text,
+            vector=vector,
+            merged=merged,
+            decay=decay,
+            age_days=max(now - candidate.created_at, 0.0) / SECONDS_A_DAY,
+            half_life_days=params.half_life_days,
+            source_weight=weight,
+            access=boost,
+            access_count=candidate.access_count,
+            raw=raw,
+            score=min(max(raw, 0.0), 1.0),
+            floor=floor,
+        )
+        scored.append(Scored(candidate, factors, is_content_free(candidate.text, candidate.source)))
+    scored.sort(key=lambda item: -item.factors.raw)
+    return scored
+
+
+def _text_scores(candidates: Iterable[Candidate]) -> dict[int, float]:
+    matched = [(candidate.key, candidate.bm25) for candidate in candidates if candidate.bm25 is not None]
+    return dict(zip([key for key, _ in matched], normalise_ranks([rank for _, rank in matched]), strict=True))
+
+
+def is_content_free(text: str, source: str) -> bool:
+    """True for a chunk of only headings, blanks and HTML comments, or a scaffold in a curated source.
+
+    A comment that is not closed counts as text.  A context prefix counts as text too (kept on purpose).
+    """
+    if source in CURATED and is_scaffold(text):
+        return True
+    for line in lines(_without_comments(text)):
+        stripped = trim(line)
+        if stripped and heading_level(line) is None:
+            return False
+    return True
+
+
+def _without_comments(text: str) -> str:
+    out: list[str] = []
+    position = 0
+    while True:
+        start = text.find("<!--", position)
+        end = text.find("-->", start + 4) if start >= 0 else -1
+        if start < 0 or end < 0:
+            out.append(text[position:])
+            return "".join(out)
+        out.append(text[position:start])
+        position = end + 3
