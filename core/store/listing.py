@@ -323,7 +323,7 @@ def _session_log(entry: FileEntry, dreamed: float | None, now: float) -> Session
 
 
 def parse_log_name(name: str) -> tuple[str | None, str, str]:
-    """Split ``YYYY-MM-DD-{slug}-{sid8}.md`` into (day or None, slug, session id); a missing part is ``""``."""
+    """Split ``YYYY-MM-DD-{slug}-{sid8}.md`` into (day or None, slug, session id); missing: ``""``."""
     stem = name.removesuffix(".md")
     match = _DATED.match(stem)
     if match is None or not _is_day(match.group(1)):

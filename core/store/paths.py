@@ -4,37 +4,45 @@ from __future__ import annotations
 
 import os
 import secrets
+import sys
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from blake3 import blake3
 
 from core.errors import UsageError
 from core.store.layout import printable
 
-if TYPE_CHECKING:
-    from platformdirs.api import PlatformDirsABC
+
+def _user_dir(environ: Mapping[str, str], xdg: str, mac: str, unix: str) -> Path:
+    # The folders platformdirs would give; found here because it reads the process's own environment, and
+    # home folder and environment are passed in.
+    base = environ.get(xdg, "")
+    if os.path.isabs(base):  # a relative one is to be ignored (XDG base directory specification)
+        return Path(base) / "memdeck"
+    home = environ.get("HOME") or os.path.expanduser("~")
+    return Path(os.path.abspath(home)) / (mac if sys.platform == "darwin" else unix) / "memdeck"
 
 
-@cache
-def _user_dirs() -> PlatformDirsABC:
-    from platformdirs import PlatformDirs
-
-    return PlatformDirs("memdeck", appauthor=False)
+_SUPPORT = "Library/Application Support"
 
 
 def state_dir(environ: Mapping[str, str]) -> Path:
     """``$MEMDECK_STATE``, else the user's state folder."""
     chosen = environ.get("MEMDECK_STATE")
-    return Path(os.path.abspath(chosen)) if chosen else Path(_user_dirs().user_state_path)
+    return (
+        Path(os.path.abspath(chosen))
+        if chosen
+        else _user_dir(environ, "XDG_STATE_HOME", _SUPPORT, ".local/state")
+    )
 
 
 def config_file(environ: Mapping[str, str]) -> Path:
     """``$MEMDECK_CONFIG``, else ``config.toml`` in the user's config folder."""
     chosen = environ.get("MEMDECK_CONFIG")
-    return Path(os.path.abspath(chosen)) if chosen else Path(_user_dirs().user_config_path) / "config.toml"
+    if chosen:
+        return Path(os.path.abspath(chosen))
+    return _user_dir(environ, "XDG_CONFIG_HOME", _SUPPORT, ".config") / "config.toml"
 
 
 def config_dir(environ: Mapping[str, str]) -> Path:
@@ -46,7 +54,7 @@ def cache_dir(environ: Mapping[str, str]) -> Path:
     """``cache/`` in ``$MEMDECK_STATE``, so that one variable moves all; else the user's cache folder."""
     if environ.get("MEMDECK_STATE"):
         return state_dir(environ) / "cache"
-    return Path(_user_dirs().user_cache_path)
+    return _user_dir(environ, "XDG_CACHE_HOME", "Library/Caches", ".cache")
 
 
 def root_key(real: Path) -> str:

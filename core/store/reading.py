@@ -1,4 +1,4 @@
-"""Store room: contained reads: nothing outside the root, nothing that is not a regular file, bounded sizes."""
+"""Store room: contained reads: nothing outside the root, regular files only, sizes bounded."""
 
 from __future__ import annotations
 
@@ -79,10 +79,15 @@ def _candidates(root: Root, workspace: str, path: str) -> list[str]:
 
 
 def _respelled(root: Root, path: str) -> str:
-    """An absolute path under the real root, spelled as the index spells it."""
+    """An absolute path that leads into the root, spelled as the index spells it; others as they are."""
+    if is_inside(root.path, path):
+        return path
     real = str(root.real)
-    if not is_inside(root.path, path) and is_inside(real, path):
-        return root.path + path[len(real) :]
+    folder, name = os.path.split(path)
+    # The folder's links are resolved but not the file's own, so that a linked file keeps its place.
+    for spelling in (path, os.path.join(os.path.realpath(folder), name), os.path.realpath(path)):
+        if is_inside(real, spelling):
+            return root.path + spelling[len(real) :]
     return path
 
 
@@ -223,10 +228,8 @@ def read_text(
     """
     if first < 1 or (lines is not None and lines < 0):
         raise UsageError(
-            f"there are no lines {first} and following ({lines})"
-            if lines is not None
-            else f"no line {first}",
-            hint="Lines are counted from 1.",
+            f"there is no line {first}" if first < 1 else f"{lines} is not a number of lines",
+            hint="Lines are counted from 1; their number is 0 or more.",
         )
     content = read_bytes(located, limit=limit)
     text, replaced = decode(content.data, cut=content.truncated)

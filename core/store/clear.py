@@ -1,0 +1,124 @@
+"""Store room: clearing a workspace, global memory or both, by way of the trash."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from core.errors import UsageError
+from core.store.layout import (
+    MEMORY_FILE,
+    SESSIONS_DIR,
+    Root,
+    is_log_name,
+    is_text_name,
+    printable,
+    workspace_dir,
+)
+from core.store.model import Receipt
+from core.store.trash import throw_away
+
+Scope = Literal["workspace", "global", "all"]
+DropFromIndexes = Callable[[Sequence[str]], tuple[list[str], list[str]]]
+"""Takes the removed paths (spelled) out of every index; returns what was reached and what was not."""
+
+
+def clear_preview(root: Root, workspace: str, what: Scope) -> tuple[str, ...]:
+    """The paths ``clear`` would remove, in listing order; a link is shown with its target, which stays.
+
+    Raises:
+        UsageError: there is nothing of that kind in this root.
+    """
+    return tuple(_described(path) for path in _doomed(root, workspace, what))
+
+
+def _described(path: str) -> str:
+    try:
+        target = os.readlink(path)
+    except OSError:
+        return printable(path)
+    return f"{printable(path)} → {printable(target)} (only the link is removed)"
+
+
+def clear(
+    root: Root,
+    workspace: str,
+    what: Scope,
+    *,
+    state: Path,
+    now: float,
+    drop_from_indexes: DropFromIndexes,
+) -> Receipt:
+    """Move MEMORY.md and the logs of a workspace, global MEMORY.md, or both (``all``) to the trash.
+
+    Index files stay where they are, since an agent may have one open: once the files are gone,
+    ``drop_from_indexes`` takes their rows out of every index.  Other files in the folders are left alone.
+    ``now`` is in unix seconds.  The receipt names every place reached and not.
+
+    Raises:
+        UsageError: there is nothing of that kind in this root, or the state folder lies inside it.
+        MemdeckError: the trash cannot be written; nothing was removed.
+    """
+    paths = _doomed(root, workspace, what)
+    action = f"clear {what}"
+    if not paths:
+        return Receipt(action, (), notes=("There was nothing to remove.",))
+    thrown = throw_away(paths, root=root, state=state, now=now, action=action)
+    removed = [entry.path for entry in thrown.done]
+    indexable = [path for path in removed if is_text_name(path)]
+    reached, missed = drop_from_indexes(indexable) if indexable else ([], [])
+    return Receipt(
+        action,
+        (*(printable(path) for path in removed), *reached),
+        (*thrown.failed, *missed),
+        str(thrown.trash) if thrown.trash else None,
+    )
+
+
+def _doomed(root: Root, workspace: str, what: Scope) -> list[str]:
+    folder = workspace_dir(root, workspace)
+    if what != "global" and folder is None:
+        raise UsageError(
+            "no workspace is selected, so there is none to clear",
+            hint="Name one with --workspace, or clear global memory.",
+        )
+    if what == "global" and root.flat:
+        raise UsageError(
+            "this agent memory has no global part", hint="Clear the workspace: it is all there is here."
+        )
+    paths: list[str] = []
+    if what != "workspace" and not root.flat:
+        paths += _memory_file(root.path)
+    if what != "global" and folder is not None:
+        _refuse_folder_link(folder, root)
+        paths += _memory_file(folder)
+        paths += _log_files(folder)
+    return paths
+
+
+def _refuse_folder_link(folder: str, root: Root) -> None:
+    if folder != root.path and os.path.islink(folder):
+        raise UsageError(
+            f"{printable(folder)} is a link; folder links are not followed",
+            hint="Open the folder it leads to as a root of its own.",
+        )
+
+
+def _memory_file(folder: str) -> list[str]:
+    path = os.path.join(folder, MEMORY_FILE)
+    return [path] if os.path.isfile(path) or os.path.islink(path) else []
+
+
+def _log_files(folder: str) -> list[str]:
+    """Everything named as a log in ``sessions/``, readable or not: dangling links go as well."""
+    sessions = os.path.join(folder, SESSIONS_DIR)
+    if os.path.islink(sessions):
+        return []
+    try:
+        with os.scandir(sessions) as entries:
+            names = [e.name for e in entries if is_log_name(e.name) and (e.is_symlink() or e.is_file())]
+    except OSError:
+        return []
+    return [os.path.join(sessions, name) for name in sorted(names, key=os.fsencode)]
