@@ -11,7 +11,6 @@ from types import MappingProxyType
 from typing import Any
 
 from core.errors import SettingsError
-from core.places import places
 from core.settings.keys import (
     OWN_TABLES,
     Spec,
@@ -25,6 +24,7 @@ from core.settings.keys import (
     shown,
 )
 from core.settings.model import Level, Origin, SettingProblem, Settings
+from core.store.paths import config_file
 
 _MAX_BYTES = 4_000_000
 _SWITCH = {"1": True, "true": True, "0": False, "false": False}
@@ -340,7 +340,7 @@ def load_settings(
     Raises:
         SettingsError: a flag's key or value is wrong.
     """
-    own_file = places(environ, home).config_file
+    own_file = str(config_file({**environ, "HOME": home} if home else environ))
     agent_file = os.path.join(grok_home, "config.toml") if grok_home else None
     reading = _Reading()
     if agent_file:

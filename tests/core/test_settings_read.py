@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from core.errors import SettingsError
-from core.places import grok_home, grok_home_for, places
 from core.settings import ASSUMED, SettingProblem, Settings, load_settings
 
 
@@ -301,24 +300,15 @@ def test_unknown_keys_are_refused_with_the_nearest(home: Home) -> None:
     assert "memory.initial_injection.min_score" in caught.value.hint
 
 
-def test_the_home_of_a_root() -> None:
-    environ = {"HOME": "/home/a"}
-    assert grok_home(environ) == "/home/a/.grok"
-    assert grok_home({**environ, "GROK_HOME": "/srv/grok/"}) == "/srv/grok"
-    assert grok_home_for(None, environ) == "/home/a/.grok"
-    assert grok_home_for("/x/memory/", environ) == "/x"
-    assert grok_home_for("/x/agent-memory/reviewer", environ) is None
+def test_our_own_file_is_found_through_the_environment_that_is_passed_in() -> None:
+    def own(**environ: str) -> str:
+        return load_settings({"HOME": "/home/a", **environ}, grok_home=None).own_file
 
-
-def test_our_places_follow_the_environment() -> None:
-    environ = {"HOME": "/home/a", "XDG_CONFIG_HOME": "/cfg", "XDG_STATE_HOME": "relative/is/ignored"}
-    found = places(environ)
-    assert (found.config_file, found.config_dir) == ("/cfg/memdeck/config.toml", "/cfg/memdeck")
-    assert found.state_dir.startswith("/home/a/") and found.cache_dir.startswith("/home/a/")
-    own = {"MEMDECK_CONFIG": "~/m.toml", "MEMDECK_STATE": "/s", "MEMDECK_CACHE": "/c"}
-    found = places({**environ, **own})
-    assert (found.config_file, found.config_dir) == ("/home/a/m.toml", "/home/a")
-    assert (found.state_dir, found.cache_dir) == ("/s", "/c")
+    assert own().startswith("/home/a/") and own().endswith("/memdeck/config.toml")
+    assert own(XDG_CONFIG_HOME="/cfg") == "/cfg/memdeck/config.toml"
+    assert own(XDG_CONFIG_HOME="relative/is/ignored") == own()
+    assert own(MEMDECK_CONFIG="/m.toml") == "/m.toml"
+    assert load_settings({"HOME": "/home/a"}, grok_home=None, home="/b").own_file.startswith("/b/")
 
 
 def test_reading_settings_loads_nothing_heavy() -> None:
