@@ -180,7 +180,10 @@ class LineList(LineView):
         self.post_message(self.Highlighted(self, self.cursor_id))
 
     def set_empty(self, sentence: str, key: str = "", leads: str = "", *, look: str = "muted") -> None:
-        """What to say when there is no row: one sentence in ``look``, and below it what ``key`` does."""
+        """What to say when there is no row: a sentence in ``look``, below it what ``key`` does.
+
+        Further lines of the sentence are quieter.
+        """
         self._empty = (sentence, key, leads, look)
         if not self._rows:
             self.relayout()
@@ -245,7 +248,10 @@ class LineList(LineView):
         sentence, key, leads, look = self._empty
         if not sentence or width <= 4:
             return []
-        rows: list[list[Piece]] = [[(line, look)] for line in wrap(clean(sentence), width - 4)]
+        rows: list[list[Piece]] = []
+        for part in sentence.split("\n"):
+            quiet = "muted" if rows else look
+            rows += [[(line, quiet)] for line in wrap(clean(part), width - 4)]
         if key:
             rows.append([(key, "strong"), (f" {leads}", "muted")])
         above = max(1, (self.size.height - len(rows)) // 3)

@@ -110,7 +110,7 @@ class LineView(ScrollView, can_focus=True):
         if style is None:
             classes = [f"line--{name}" for name in (*row.split(), *names.split())]
             style = self.get_component_rich_style(*classes) if classes else self.rich_style
-            if row and names and self.has_focus:
+            if row and names and names != "accent" and self.has_focus:
                 # On the focused row one colour fits its ground in every theme; only weight and line differ.
                 style += Style(color=self.get_component_rich_style(f"line--{row}").color)
             if dim:
@@ -138,6 +138,11 @@ class LineView(ScrollView, can_focus=True):
             segments.append(Segment(" " * (width - used - tail_width), self.look("", row, dim)))
         segments.extend(tail)
         return Strip(segments, width)
+
+    def rule(self, title: str, width: int, *, dim: bool = False) -> Strip:
+        """A horizontal rule that carries a title: `` ── below the floor .70 ─────``."""
+        text = fit(f" ── {clean(title)} ", width)
+        return self.line(width, [(text + "─" * (width - width_of(text)), "rule")], dim=dim)
 
     def _segments(self, pieces: Iterable[Piece], room: int, row: str, dim: bool) -> tuple[list[Segment], int]:
         segments: list[Segment] = []
