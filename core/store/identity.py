@@ -32,7 +32,7 @@ GitRunner = Callable[[str], GitAnswer]
 
 def slugify(text: str, max_len: int) -> str:
     """Lower-case ASCII letters and digits, every other run one ``-``, at most ``max_len`` characters."""
-    return _NOT_SLUG.sub("-", text.lower()).strip("-")[:max_len].strip("-")
+    return _NOT_SLUG.sub("-", text.lower())[:max_len].strip("-")
 
 
 def hash8(identity: str) -> str:
