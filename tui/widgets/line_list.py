@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, ClassVar, Literal
 
+from rich.segment import Segment
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Region
@@ -19,6 +20,8 @@ from tui.text import clean
 from tui.widgets.line_view import LineView, Piece
 
 _KEPT_ROWS = 1024
+_EDGES = {(False, False): " ", (True, False): "▌", (False, True): "●", (True, True): "◉"}
+"""By (cursor, marked)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +226,10 @@ class LineList(LineView):
     # Drawing
 
     def render_row(self, row: Row, width: int, state: RowState) -> Iterable[Strip]:
-        """Draw a row as ``row.height`` strips of exactly ``width`` cells (see ``LineView.line``)."""
+        """Draw a row as ``row.height`` strips of exactly ``width`` cells (see ``LineView.line``).
+
+        The list itself draws the cell to the left of it: cursor and mark.
+        """
         raise NotImplementedError
 
     @property
@@ -241,8 +247,15 @@ class LineList(LineView):
         if strips is None:
             if len(self._kept) >= _KEPT_ROWS:
                 self._kept.clear()
-            strips = self._kept[key] = list(self.render_row(row, width, state))
+            edge = self._edge(state)
+            strips = [Strip([edge, *strip], width) for strip in self.render_row(row, width - 1, state)]
+            self._kept[key] = strips
         return strips[y - self._tops[index]]
+
+    def _edge(self, state: RowState) -> Segment:
+        """The first cell of every line of a row, which says in a glyph what its ground says in colour."""
+        glyph = _EDGES[state.cursor, state.marked]
+        return Segment(glyph, self.look("accent" if glyph != " " else "", state.row, state.dim))
 
     def _empty_lines(self, width: int) -> list[Strip]:
         sentence, key, leads, look = self._empty

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
+from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -19,7 +21,7 @@ Piece = tuple[str, str]
 _DIM = Style(dim=True)
 
 
-class LineView(ScrollView, can_focus=True):
+class LineView(ScrollView, can_focus=True, inherit_bindings=False):
     """A scrolling pane that draws only the lines in sight.
 
     A subclass says how many lines there are (``line_count``) and draws one (``draw_line``); it calls
@@ -140,8 +142,8 @@ class LineView(ScrollView, can_focus=True):
         return Strip(segments, width)
 
     def rule(self, title: str, width: int, *, dim: bool = False) -> Strip:
-        """A horizontal rule that carries a title: `` ── below the floor .70 ─────``."""
-        text = fit(f" ── {clean(title)} ", width)
+        """A horizontal rule that carries a title: ``── below the floor .70 ─────``."""
+        text = fit(f"── {clean(title)} ", width)
         return self.line(width, [(text + "─" * (width - width_of(text)), "rule")], dim=dim)
 
     def _segments(self, pieces: Iterable[Piece], room: int, row: str, dim: bool) -> tuple[list[Segment], int]:
@@ -183,3 +185,30 @@ class LineView(ScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         self.relayout()
+
+
+class ScrollPane(LineView):
+    """A pane to read: no cursor, the keys scroll."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "scroll(1)", "Down", id="scroll.down", show=False, tooltip="A line on"),
+        Binding("up,k", "scroll(-1)", "Up", id="scroll.up", show=False, tooltip="A line back"),
+        Binding("pagedown,ctrl+d", "page(1)", "Page down", id="scroll.page-down", show=False,
+                tooltip="A page on"),
+        Binding("pageup,ctrl+u", "page(-1)", "Page up", id="scroll.page-up", show=False,
+                tooltip="A page back"),
+        Binding("g,home", "top", "Top", id="scroll.top", show=False, tooltip="The first line"),
+        Binding("G,end", "bottom", "Bottom", id="scroll.bottom", show=False, tooltip="The last line"),
+    ]  # fmt: skip
+
+    def action_scroll(self, lines: int) -> None:
+        self.scroll_relative(y=lines, animate=False, immediate=True)
+
+    def action_page(self, pages: int) -> None:
+        self.scroll_relative(y=pages * max(1, self.size.height - 1), animate=False, immediate=True)
+
+    def action_top(self) -> None:
+        self.scroll_to(y=0, animate=False, immediate=True)
+
+    def action_bottom(self) -> None:
+        self.scroll_to(y=self.line_count, animate=False, immediate=True)

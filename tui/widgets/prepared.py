@@ -119,6 +119,10 @@ def empty_state(report: SearchReport) -> tuple[str, str, str]:
         if floor:
             sentence = f"All below the floor {fmt.number(floor[0])}: {fmt.count(len(floor), 'candidate')}."
         return (sentence, "search.focus", "asks more precisely")
+    if "no match" in reason:
+        return ("No chunk has any of these words.", "search.focus", "asks otherwise")
+    if "headings" in reason:
+        return ("Only headings and templates match: no text to recall.", "search.focus", "asks otherwise")
     if "stop word" in reason:
         return (
             "Only stop words: your agent searches for none of these.",
@@ -129,9 +133,8 @@ def empty_state(report: SearchReport) -> tuple[str, str, str]:
         return ("Nothing is indexed here yet.", "index.rescan", "looks at the files again")
     if "behind" in reason:
         return (clean(reason[:1].upper() + reason[1:]) + ".", "index.rescan", "tries again")
-    if reason:
-        return (clean(reason[:1].upper() + reason[1:]).rstrip(".") + ".", "search.focus", "asks otherwise")
-    return ("No chunk has any of these words.", "search.focus", "asks otherwise")
+    sentence = reason or "nothing found"
+    return (clean(sentence[:1].upper() + sentence[1:]).rstrip(".") + ".", "search.focus", "asks otherwise")
 
 
 def _groups(report: SearchReport) -> list[tuple[str, list[Hit], bool]]:

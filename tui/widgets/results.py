@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PreparedReport", "ResultsList", "prepare"]
 
-_NARROW = 46
+_NARROW = 45
 """Below this width the age moves to the second line and the bar goes."""
 
 
@@ -98,14 +98,14 @@ class ResultsList(LineList):
         return lines
 
     def _note(self, entry: Entry, width: int, state: RowState) -> list[Strip]:
-        lines = [*wrap(entry.heading, max(2, width - 2), limit=2), ""][:2]
-        return [self.line(width, [(" " + line, "")], dim=state.dim) for line in lines]
+        lines = [*wrap(entry.heading, max(2, width - 1), limit=2), ""][:2]
+        return [self.line(width, [(line, "")], dim=state.dim) for line in lines]
 
     def _first_line(self, entry: Entry, width: int, state: RowState) -> Strip:
         assert self._prepared is not None
         columns = self._prepared.columns
         low = "" if entry.kind == "hit" else "muted"
-        left: list[Piece] = [self._edge(state), (f"{entry.rank:>{columns.rank}} ", "muted")]
+        left: list[Piece] = [(f"{entry.rank:>{columns.rank}} ", "muted")]
         if columns.scored:
             if width >= _NARROW:
                 left.append((bar(entry.bar) if entry.bar is not None else " " * BAR_CELLS, low or "bar"))
@@ -127,14 +127,10 @@ class ResultsList(LineList):
         assert self._prepared is not None
         indent = self._prepared.columns.rank + 1
         right = self._age(entry) if width < _NARROW else []
-        room = width - indent - 1 - sum(len(text) for text, _ in right)
+        room = width - indent - sum(len(text) for text, _ in right)
         text, spans = around(entry.line, entry.marks, room)
-        left = [self._edge(state), (" " * indent, ""), *marked(text, spans, "muted")]
+        left = [(" " * indent, ""), *marked(text, spans, "muted")]
         return self.line(width, left, right, row=state.row, dim=state.dim)
-
-    @staticmethod
-    def _edge(state: RowState) -> Piece:
-        return ("▌", "accent") if state.cursor else (" ", "")
 
     def _age(self, entry: Entry) -> list[Piece]:
         assert self._prepared is not None
