@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import warnings
 
 from watchdog.observers.api import BaseObserver
 from watchdog.observers.inotify import InotifyEmitter
@@ -27,6 +28,8 @@ class TellingInotify(InotifyFD):
     def __init__(self, sink: Sink) -> None:
         super().__init__()
         self.name = "memdeck-watch-kernel"
+        # A folder that was moved keeps its watch, and watching it again is no mistake worth printing.
+        warnings.filterwarnings("ignore", "Callback with id .* already exists", RuntimeWarning)
         self._tell = sink
 
     def handle_event(self, event: InotifyEvent) -> None:

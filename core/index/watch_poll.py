@@ -90,13 +90,16 @@ def differences(before: Snapshot, after: Snapshot) -> tuple[set[str], set[str]]:
 class Poller:
     """Compares folders and linked files with what they were at the last look.
 
-    ``interval`` in seconds; large memories are looked at less often so that looking stays cheap.
+    ``interval`` in seconds; large memories are looked at less often so that looking stays cheap.  A change is
+    told once more at the next look, for who acted on it may have read too early: a write within the same tick
+    of the file system's clock (up to 2 s) leaves no trace in the stamp, nor does a folder moved there and back.
     """
 
     def __init__(self, interval: float) -> None:
         self._interval = interval
         self._snapshots: dict[tuple[str, str], Snapshot] = {}
         self._stamps: dict[str, Stamp] = {}
+        self._fresh: tuple[set[str], set[str]] = (set(), set())
         self._next = 0.0
 
     def due(self) -> float | None:
@@ -137,4 +140,5 @@ class Poller:
             self._stamps[link] = mark
         rest = min(SHARE * (time.thread_time() - started), LONGEST)
         self._next = now + max(self._interval, rest)
-        return files, folders
+        again, self._fresh = self._fresh, (files, folders)
+        return files | again[0], folders | again[1]
