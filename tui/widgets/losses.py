@@ -10,15 +10,22 @@ if TYPE_CHECKING:
     from core.memory import Factors
 
 FactorName = str
-"""``merge``, ``decay``, ``source`` or ``access``: the rows of the score pane."""
+"""A row of the score pane: ``text``, ``vector``, ``merge``, ``decay``, ``source``, ``access``."""
 
+MATCHES = ("text", "vector", "merge")
+"""The factors that say how well the chunk matches, not what became of the match."""
 _NOTICEABLE = 0.995
 
 
 def factor_values(factors: Factors) -> tuple[tuple[FactorName, float], ...]:
-    """The numbers whose product is the raw score, in the order they apply."""
+    """The numbers whose product is the raw score, in the order they apply; the first is the match itself."""
+    match = "merge"
+    if factors.vector is None:
+        match = "text"
+    elif factors.text is None:
+        match = "vector"
     return (
-        ("merge", factors.merged),
+        (match, factors.merged),
         ("decay", factors.decay),
         ("source", factors.source_weight),
         ("access", factors.access),
@@ -37,8 +44,4 @@ def loss_words(factors: Factors) -> str:
     if loss is None:
         return ""
     name, value = loss
-    if name != "merge":
-        return f"{name} × {number(value)}"
-    if factors.text is None:
-        return f"vector {number(value)}"
-    return f"{'text' if factors.vector is None else 'match'} {number(value)}"
+    return f"{name} {number(value)}" if name in MATCHES else f"{name} × {number(value)}"
