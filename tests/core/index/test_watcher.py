@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from core.index.watch_poll import Poller, Snapshot, scan
 from core.index.watcher import Watcher, WatchEvent
 from tests.core.index.watching import Recorder, wait_until
 
@@ -390,54 +389,3 @@ def test_stopping_from_within_the_callback_ends_it(root: Path) -> None:
 def test_importing_the_watcher_does_not_import_watchdog() -> None:
     code = "import sys, core.index.watcher; sys.exit('watchdog' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_a_scan_follows_no_folder_link_and_reads_no_deeper_than_a_memory_goes(root: Path) -> None:
-    (root / "loop").symlink_to(root)
-    deep = root.joinpath("a", "b", "c", "d")
-    deep.mkdir(parents=True)
-    (deep / "TOO-DEEP.md").write_text("x")
-    (root / "a" / "b" / "DEEP.md").write_text("x")
-    (root / "dangling.md").symlink_to(root / "nowhere")
-    seen = scan("/as/spelled", str(root), Snapshot())
-    assert set(seen.files) == {
-        "/as/spelled/MEMORY.md",
-        "/as/spelled/widgets-a3f7b2c9/MEMORY.md",
-        "/as/spelled/a/b/DEEP.md",
-        "/as/spelled/dangling.md",
-    }
-
-
-def test_a_change_is_told_once_more_at_the_next_look(root: Path) -> None:
-    poller = Poller(1.0)
-    roots = [("/spelled", str(root))]
-    poller.look(roots, {}, 0.0)
-    (root / "MEMORY.md").write_text("longer than before\n")
-    (root / "fresh").mkdir()
-    told = ({"/spelled/MEMORY.md"}, {"/spelled/fresh"})
-    assert poller.look(roots, {}, 0.5) == (set(), set())
-    assert poller.look(roots, {}, 100.0) == told
-    assert poller.look(roots, {}, 200.0) == told
-    assert poller.look(roots, {}, 300.0) == (set(), set())
-
-
-def test_a_folder_that_does_not_answer_is_no_deletion(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    poller = Poller(0.0)
-    roots = [("/spelled", str(root))]
-    assert poller.look(roots, {}, 1.0) == (set(), set())
-    whole = os.scandir
-
-    def stale(path: str) -> object:
-        if path.endswith("widgets-a3f7b2c9"):
-            raise OSError(116, "Stale file handle")
-        return whole(path)
-
-    monkeypatch.setattr(os, "scandir", stale)
-    (root / "MEMORY.md").write_text("longer than before\n")
-    assert poller.look(roots, {}, 100.0) == ({"/spelled/MEMORY.md"}, set())
-    poller.look(roots, {}, 150.0)
-    monkeypatch.undo()
-    shutil.rmtree(root / "widgets-a3f7b2c9")
-    files, folders = poller.look(roots, {}, 200.0)
-    assert files == {"/spelled/widgets-a3f7b2c9/MEMORY.md"}
-    assert folders == {"/spelled/widgets-a3f7b2c9", "/spelled/widgets-a3f7b2c9/sessions"}
