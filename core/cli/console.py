@@ -1,0 +1,176 @@
+"""What every verb shares: where to look, how to print, how to ask, and the options accepted everywhere."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
+
+import typer
+
+from core.errors import UsageError
+from core.safetext import visible
+
+if TYPE_CHECKING:
+    from core.memory import Memory
+    from core.settings import Settings
+
+
+class Opener(Protocol):
+    """Opens a memory: the façade's ``Memory.open``, or a made-up one."""
+
+    def __call__(
+        self, root: str | None, *, workspace: str | None, cwd: str | None, environ: Mapping[str, str]
+    ) -> Memory: ...
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the options accepted everywhere say, and the world the command runs in."""
+
+    environ: Mapping[str, str]
+    opener: Opener | None = None
+    root: str | None = None
+    workspace: str | None = None
+    cwd: str | None = None
+    opened: list[Memory] = field(default_factory=list)
+
+    def at(self, root: str | None, workspace: str | None, cwd: str | None) -> State:
+        """The same with options given nearer to the verb, which win."""
+        return replace(
+            self,
+            root=self.root if root is None else root,
+            workspace=self.workspace if workspace is None else workspace,
+            cwd=self.cwd if cwd is None else cwd,
+        )
+
+    def memory(self) -> Memory:
+        """Open the memory, silently."""
+        opener = self.opener
+        if opener is None:
+            from core.memory import Memory
+
+            opener = Memory.open
+        return opener(self.root, workspace=self.workspace, cwd=self.cwd, environ=self.environ)
+
+    def open(self) -> Memory:
+        """Open the memory for a verb: what is wrong in the settings is said, and it is closed at the end."""
+        memory = self.memory()
+        self.opened.append(memory)
+        say_problems(memory.settings)
+        return memory
+
+    def settings(self) -> Settings:
+        """The settings alone, without opening a memory."""
+        from core.settings import load_settings
+        from core.store.layout import default_root, grok_home_of
+
+        home = self.environ.get("HOME") or os.path.expanduser("~")
+        root = self.root or default_root(self.environ, home)
+        return load_settings(self.environ, grok_home=grok_home_of(root), home=home)
+
+
+Root = Annotated[
+    str | None, typer.Option("--root", metavar="DIR", help="Memory folder (default: $GROK_HOME/memory).")
+]
+Workspace = Annotated[
+    str | None,
+    typer.Option("--workspace", metavar="NAME", help="Folder name, unique beginning of it, or org/repo."),
+]
+Cwd = Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="Take the workspace of this folder.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md) for a program to read.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+def located(verb: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options accepted everywhere; its first parameter becomes the :class:`State`."""
+    shared = {"root": Root, "workspace": Workspace, "cwd": Cwd}
+
+    @functools.wraps(verb)
+    def command(ctx: typer.Context, **given: Any) -> None:
+        place = {name: given.pop(name) for name in shared}
+        verb(ctx.obj.at(**place), **given)
+
+    parameters = list(inspect.signature(verb, eval_str=True).parameters.values())[1:]
+    extra = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        for name, annotation in shared.items()
+    ]
+    context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+    keyword = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in parameters]
+    command.__signature__ = inspect.Signature([context, *keyword, *extra])  # type: ignore[attr-defined]
+    return command
+
+
+def out(text: str) -> None:
+    """Print data on stdout.  The text has passed the gate for stored text already."""
+    try:
+        sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
+    except BrokenPipeError:
+        quiet_pipe()
+
+
+def say(text: str) -> None:
+    """Print narration on stderr; whatever it quotes is made visible first."""
+    try:
+        sys.stderr.write(visible(text).rstrip("\n") + "\n")
+        sys.stderr.flush()
+    except BrokenPipeError:
+        quiet_pipe()
+
+
+def quiet_pipe() -> None:
+    """Whoever read our output has gone: what is still to be said goes nowhere, without an error."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def say_problems(settings: Settings) -> None:
+    """Name what is wrong in the config files; the rest of them is in use."""
+    for problem in settings.problems:
+        if problem.level != "note":
+            say(f"memdeck: {problem}")
+
+
+def width() -> int:
+    """Columns to fill: the terminal's, at least 60; 100 when stdout is no terminal."""
+    return max(60, shutil.get_terminal_size((100, 24)).columns)
+
+
+def is_terminal() -> bool:
+    """Whether a person is at both ends."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def plain_terminal() -> bool:
+    """Whether there is no terminal to draw the app on."""
+    return not (sys.stdin.isatty() and sys.stdout.isatty())
+
+
+def confirmed(question: str, what: Sequence[str], *, yes: bool) -> bool:
+    """Show what would happen and ask; ``--yes`` answers beforehand.
+
+    Raises:
+        UsageError: there is nobody to ask and ``--yes`` was not given.
+    """
+    if yes:
+        return True
+    for line in what:
+        say(f"  {line}")
+    if not is_terminal():
+        raise UsageError(
+            f"{question} There is no terminal to ask at.",
+            data="Nothing was changed.",
+            hint="Give --yes to do it without asking.",
+        )
+    return typer.confirm(question, err=True)

@@ -1,0 +1,93 @@
+"""The way in: runs a verb and turns every kind of ending into an exit code and a few plain lines."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from core.cli.console import Opener, State, quiet_pipe, say
+from core.errors import MemdeckError
+
+INTERNAL = 70  # EX_SOFTWARE
+INTERRUPTED = 130  # 128 + SIGINT
+
+
+def main(
+    argv: Sequence[str] | None = None,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    opener: Opener | None = None,
+) -> int:
+    """Run one command line and return its exit code.
+
+    ``argv`` is without the program's name (default: the process's own); ``opener`` opens the memory
+    (default: the façade).
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that is not UTF-8 gets escapes instead of an error.
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = _run(list(sys.argv[1:] if argv is None else argv), State(environ, opener))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        quiet_pipe()
+        return 0
+    return code
+
+
+def _run(argv: list[str], state: State) -> int:
+    import typer
+    from typer.main import get_command
+
+    from core.cli.app import app
+
+    try:
+        code = get_command(app).main(args=argv, prog_name="memdeck", standalone_mode=False, obj=state)
+        return code if isinstance(code, int) else 0  # a verb that just returns gives None
+    except (typer.Abort, KeyboardInterrupt):
+        say("memdeck: interrupted")
+        return INTERRUPTED
+    except MemdeckError as error:
+        tell(error)
+        return error.exit_code
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        # typer's own usage errors (their class is not public) word what was wrong with the command line
+        if callable(getattr(error, "format_message", None)):
+            return _usage(error)
+        return _internal(error, state.environ)
+    finally:
+        for memory in state.opened:
+            memory.close()
+
+
+def tell(error: MemdeckError) -> None:
+    """Say what happened, what it means for the data, and what to do, on stderr."""
+    say(f"memdeck: {error}")
+    for line in (error.data, error.hint):
+        if line:
+            say(f"  {line}")
+
+
+def _usage(error: Any) -> int:
+    context = getattr(error, "ctx", None)
+    say(f"memdeck: {error.format_message()}")
+    if context is not None:
+        say(f"  `{context.command_path} --help` shows how.")
+    return int(error.exit_code)
+
+
+def _internal(error: Exception, environ: Mapping[str, str]) -> int:
+    say(f"memdeck: internal error ({type(error).__name__}: {error}), nothing was written; please report")
+    if environ.get("MEMDECK_DEBUG") == "1":
+        import traceback
+
+        say("".join(traceback.format_exception(error)))
+    else:
+        say("  MEMDECK_DEBUG=1 shows where.")
+    return INTERNAL

@@ -1,0 +1,226 @@
+"""Plain output of a search: the list, and with ``--explain`` every factor in words and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.cli.render import LETTERS, cut, short_path, table
+from core.safetext import visible_line
+from core.search.report import Also, Factors, Hit, SearchReport, Stage, WhyReport
+
+_REASONS = {"content_free": "no content", "below_floor": "below the floor", "cut": "past the last result"}
+
+
+class Where:
+    """Shortens paths for one memory."""
+
+    def __init__(self, root: str, workspace: str) -> None:
+        self.root = root
+        self.workspace = workspace
+
+    def place(self, item: Hit | Also | WhyReport) -> str:
+        """``MEMORY.md:24-31``, lines 1-based inclusive."""
+        path = visible_line(short_path(item.path, self.root, self.workspace))
+        lines = (
+            f"{item.start_line}" if item.end_line <= item.start_line else f"{item.start_line}-{item.end_line}"
+        )
+        return f"{path}:{lines}"
+
+    def chunk(self, chunk_id: str) -> str:
+        """A chunk as ``--chunk`` takes it: ``PATH#N`` where that is short and certain, else its id."""
+        path, _, ordinal = chunk_id.rpartition(":")
+        inside = bool(self.workspace) and path.startswith(f"{self.root}/{self.workspace}/")
+        if not inside:
+            return visible_line(chunk_id)
+        return visible_line(f"{short_path(path, self.root, self.workspace)}#{ordinal}")
+
+
+def best_line(snippet: str, matched: Sequence[str]) -> str:
+    """The line with most of the matched words; headings and context lines only when nothing else is there."""
+    lines = [line.strip() for line in snippet.splitlines() if line.strip()]
+    body = [line for line in lines if not line.startswith(("#", "[Context:", "<!--"))] or lines
+
+    def worth(line: str) -> int:
+        low = line.lower()
+        return sum(word in low for word in matched)
+
+    return max(body, key=worth, default="")
+
+
+def search(report: SearchReport, where: Where, columns: int, *, explain: bool = False) -> str:
+    """Hits, then what fell out (``explain``), what the agent misses, and the stages (``explain``)."""
+    blocks = []
+    head = _rows(report.hits, where)
+    for line, hit in zip(head, report.hits, strict=True):
+        lines = [
+            cut(line, columns),
+            cut("     " + visible_line(best_line(hit.snippet, hit.matched)), columns),
+        ]
+        if explain:
+            lines += [f"     chunk {where.chunk(hit.id)}", *waterfall(hit, where)]
+        blocks.append("\n".join(lines))
+    gap = "\n\n" if explain else "\n"
+    parts = [gap.join(blocks)] if blocks else []
+    if explain and report.dropped:
+        parts.append(_dropped(report.dropped, where))
+    if report.also:
+        parts.append(_also(report.also, where, columns))
+    if explain:
+        parts.append("stages\n" + "\n".join(stages(report.stages)))
+    return "\n\n".join(parts)
+
+
+def _rows(hits: Sequence[Hit], where: Where) -> list[str]:
+    return table(
+        (
+            [
+                f"{hit.rank}",
+                f"{hit.score:.2f}",
+                LETTERS[hit.source],
+                where.place(hit),
+                visible_line(hit.heading),
+                _marks(hit),
+            ]
+            for hit in hits
+        ),
+        right=(0, 1),
+        indent=" ",
+    )
+
+
+def _marks(hit: Hit) -> str:
+    marks = [hit.age] if hit.source == "session" and hit.age else []
+    if hit.staleness != "fresh":
+        marks.append(hit.staleness)
+    if hit.foreign:
+        marks.append("of another workspace")
+    return visible_line(", ".join(marks))
+
+
+def waterfall(hit: Hit, where: Where) -> list[str]:
+    """One line a factor: name, why, its value, the running product."""
+    factors = hit.factors
+    running = factors.merged
+    rows = [
+        ["text", _text_words(factors), _number(factors.text), ""],
+        ["vector", "not compared" if factors.vector is None else "similarity", _number(factors.vector), ""],
+        ["merge", _merge_words(factors), f"{factors.merged:.3f}", f"{running:.3f}"],
+    ]
+    for name, words, value in (
+        ("decay", _decay_words(hit), factors.decay),
+        ("source", hit.source, factors.source_weight),
+        (
+            "access",
+            f"{factors.access_count} recall{'' if factors.access_count == 1 else 's'}",
+            factors.access,
+        ),
+    ):
+        running *= value
+        rows.append([name, words, f"× {value:.3f}", f"{running:.3f}"])
+    verdict = "kept" if hit.reason is None else visible_line(hit.why) or _REASONS[hit.reason]
+    sign = "≥" if factors.score >= factors.floor else "<"
+    lines = table(rows, right=(2, 3), indent="     ")
+    lines.append(
+        f"     raw {factors.raw:.3f}, shown {factors.score:.3f} {sign} floor {factors.floor:.3f}: {verdict}"
+    )
+    if factors.mmr is None:
+        lines.append("     mmr off")
+    else:
+        against = where.chunk(factors.mmr_against) if factors.mmr_against else "nothing before it"
+        lines.append(f"     mmr {factors.mmr:.3f}, measured against {against}")
+    return lines
+
+
+def _text_words(factors: Factors) -> str:
+    return "no word matched" if factors.bm25 is None else f"bm25 {factors.bm25:.3f}, among the candidates"
+
+
+def _merge_words(factors: Factors) -> str:
+    if factors.vector is None:
+        return "text alone"
+    return "vector alone" if factors.bm25 is None else "text and vector"
+
+
+def _decay_words(hit: Hit) -> str:
+    if hit.source != "session":
+        return "curated, never ages"
+    if hit.factors.half_life_days is None:
+        return "off"
+    return f"{hit.factors.age_days:.1f} days old, halves every {hit.factors.half_life_days:g}"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _dropped(hits: Sequence[Hit], where: Where) -> str:
+    rows = [
+        [
+            f"{hit.score:.2f}",
+            LETTERS[hit.source],
+            where.chunk(hit.id),
+            visible_line(hit.why) or _REASONS.get(hit.reason or "", ""),
+        ]
+        for hit in hits
+    ]
+    return "candidates that fell out\n" + "\n".join(table(rows, right=(0,), indent=" "))
+
+
+def _also(items: Sequence[Also], where: Where, columns: int) -> str:
+    lines = ["your agent does not find these"]
+    rows = table(
+        (
+            [
+                LETTERS[item.source],
+                where.place(item),
+                visible_line(item.heading),
+                visible_line(item.matched_by),
+            ]
+            for item in items
+        ),
+        indent=" ",
+    )
+    for line, item in zip(rows, items, strict=True):
+        lines.append(cut(line, columns))
+        lines.append(cut("     " + visible_line(best_line(item.snippet, item.matched)), columns))
+    return "\n".join(lines)
+
+
+def stages(items: Sequence[Stage]) -> list[str]:
+    """Each stage: whether it ran, why or why not, and how long it took."""
+    return table(
+        (
+            [item.name, "ran" if item.ran else "skipped", visible_line(item.why), f"{item.ms:.1f} ms"]
+            for item in items
+        ),
+        right=(3,),
+        indent=" ",
+    )
+
+
+def summary(report: SearchReport) -> str:
+    """The line a search ends with: how many of how many, how long, by which rules."""
+    if report.mode == "newest":
+        count = f"the newest {len(report.hits)}"
+    else:
+        count = f"{len(report.hits)} of {report.candidates} candidates"
+    where = "everywhere" if report.everywhere else report.workspace or "global memory only"
+    return f"{count}, {report.ms:.0f} ms, {report.mode}, profile {report.profile}, {where}"
+
+
+def why(report: WhyReport, where: Where) -> str:
+    """Where one chunk stands for a query, and what it lacks."""
+    lines = [f"{where.place(report)}  {visible_line(report.verdict)}"]
+    facts = []
+    if report.place is not None:
+        taken = f", cut at {report.cut_at}" if report.cut_at else ""
+        facts.append(["bm25 place", f"{report.place} of {report.matches}{taken}"])
+    if report.bm25 is not None:
+        facts.append(["bm25", f"{report.bm25:.3f}"])
+    facts.append(["has", visible_line(", ".join(report.present)) or "none of the words"])
+    facts.append(["lacks", visible_line(", ".join(report.missing)) or "no word"])
+    lines += table(facts, indent="     ")
+    if report.hit is not None:
+        lines += waterfall(report.hit, where)
+    lines += ["", *(f"     {visible_line(line)}" for line in report.snippet.splitlines())]
+    return "\n".join(lines)
