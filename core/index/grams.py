@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 # Han, Kana, Hangul and Thai; a run of two and more of them is cut into overlapping pairs.
@@ -39,4 +40,4 @@ def script_name(run: str) -> str:
 
 def _pairs(run: str) -> list[str]:
     codes = [f"{ord(character):x}" for character in run]
-    return [f"{left}y{right}" for left, right in zip(codes, codes[1:], strict=False)]
+    return [f"{left}y{right}" for left, right in itertools.pairwise(codes)]

@@ -82,6 +82,7 @@ class Index:
         self._behind = 0
         self._holder: ClaimHolder | None = None
         self._problems: tuple[Problem, ...] = ()
+        self._curated: tuple[int, tuple[str, ...]] | None = None
 
     # ── opening ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -96,11 +97,12 @@ class Index:
                 self._failure = ""
                 self._database = self._open()
                 self._seen_version = -1
+                self._curated = None
             return self._database
 
-    def _open(self) -> Database | None:
+    def _place(self) -> Place:
         options = self.options
-        place = choose_place(
+        return choose_place(
             self.root,
             self.folder,
             cache_dir=options.cache_dir,
@@ -108,6 +110,9 @@ class Index:
             environ=options.environ,
             host=options.host,
         )
+
+    def _open(self) -> Database | None:
+        place = self._place()
         try:
             return self._open_place(place)
         except Damaged as error:
@@ -224,6 +229,35 @@ class Index:
             vectors=database.vector_problem or "sqlite-vec loaded",
             foreign=foreign,
         )
+
+    def exists(self) -> bool:
+        """True when there is an index already; nothing is created to find out."""
+        if self._database is not None:
+            return True
+        place = self._place()
+        cached = cache_place(self.root, self.folder, self.options.cache_dir, "")
+        return any(os.path.exists(path) for path in (place.path, cached.path))
+
+    def curated_paths(self, database: Database) -> tuple[str, ...]:
+        """The paths of rows that are global or workspace memory, remembered until the file changes."""
+        version = database.data_version()
+        if self._curated is None or self._curated[0] != version:
+            with database.reading() as reader:
+                candidates = [
+                    str(row[0])
+                    for row in reader.execute("SELECT DISTINCT path FROM chunks")
+                    if "/sessions/" not in str(row[0])
+                ]
+                paths = tuple(
+                    path
+                    for path in candidates
+                    if reader.execute(
+                        "SELECT 1 FROM chunks WHERE path=? AND source IN ('global','workspace') LIMIT 1",
+                        (path,),
+                    ).fetchone()
+                )
+            self._curated = (version, paths)
+        return self._curated[1]
 
     def is_foreign(self, path: str) -> bool:
         """True for the path of a row that belongs to another workspace (or to another root)."""

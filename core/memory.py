@@ -1,0 +1,592 @@
+"""The façade: the one way into core for every face — open a memory, list, read, search, explain, mend."""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from core import doctor as doctor_room
+from core import everywhere as everywhere_room
+from core.clock import Clock, clock_from
+from core.errors import MemdeckError, UsageError
+from core.index.chunker import chunk_markdown
+from core.index.model import (
+    ChunkSpan,
+    ClaimHolder,
+    DoctorReport,
+    Finding,
+    IndexStatus,
+    SyncReport,
+    WatchStatus,
+)
+from core.index.sync import Index, IndexOptions
+from core.index.watcher import Watcher, WatchEvent
+from core.search.report import (
+    Also,
+    Factors,
+    Hit,
+    SearchReport,
+    Stage,
+    WhyReport,
+)
+from core.searching import Searcher, SearchRequest
+from core.settings import Settings, load_settings
+from core.store import clear as clear_room
+from core.store import gc as gc_room
+from core.store.fsinfo import filesystem_kind
+from core.store.identity import GitRunner, canonical, identify
+from core.store.layout import (
+    Root,
+    default_root,
+    ephemeral_reason,
+    find_roots,
+    grok_home_of,
+    is_workspace_folder,
+    open_root,
+    workspace_dir,
+)
+from core.store.listing import list_memory, overview, session_logs
+from core.store.model import (
+    FileEntry,
+    FileText,
+    GcCandidate,
+    GcReport,
+    Identity,
+    Overview,
+    Problem,
+    Receipt,
+    RootInfo,
+    SessionLog,
+    WorkspaceInfo,
+)
+from core.store.names import HumanNames, read_started
+from core.store.paths import cache_dir, root_state_dir, state_dir
+from core.store.reading import Located, decode, read_bytes, read_text, resolve
+
+__all__ = [
+    "Also",
+    "ChunkSpan",
+    "ClaimHolder",
+    "DoctorReport",
+    "Factors",
+    "FileEntry",
+    "FileText",
+    "Finding",
+    "GcCandidate",
+    "GcReport",
+    "Hit",
+    "Identity",
+    "IndexStatus",
+    "Memory",
+    "Overview",
+    "Problem",
+    "Receipt",
+    "RootInfo",
+    "SearchReport",
+    "SessionLog",
+    "Settings",
+    "Stage",
+    "SyncReport",
+    "WatchEvent",
+    "WatchStatus",
+    "Watcher",
+    "WhyReport",
+    "WorkspaceInfo",
+]
+
+Scope = Literal["workspace", "global", "all"]
+
+
+class Memory:
+    """One opened memory, looking at one workspace.
+
+    Every method blocks and may be called from any thread.  Opening does no database work and writes
+    nothing.  Failures of the index never keep Markdown from being listed and read.
+    """
+
+    def __init__(
+        self,
+        root: Root,
+        workspace: str,
+        *,
+        roots: tuple[Root, ...],
+        identity: Identity | None,
+        settings: Settings,
+        clock: Clock,
+        environ: Mapping[str, str],
+        ephemeral: str | None = None,
+        names: HumanNames | None = None,
+    ) -> None:
+        self._root = root
+        self._roots = roots
+        self._identity = identity
+        self._environ = environ
+        self._clock = clock
+        self._ephemeral = ephemeral
+        self._names = names or HumanNames()
+        self._network: dict[str, bool] = {}
+        self._indexes: dict[tuple[str, str], Index] = {}
+        self._lock = threading.RLock()
+        self._watcher: Watcher | None = None
+        self._dirty: set[str] | None = None
+        self.workspace = workspace
+        self.settings = settings
+
+    # ── opening ──────────────────────────────────────────────────────────────────────────────────────
+
+    @classmethod
+    def open(
+        cls,
+        root: str | None = None,
+        *,
+        workspace: str | None = None,
+        cwd: str | None = None,
+        environ: Mapping[str, str] = os.environ,
+        clock: Clock | None = None,
+        home: str | None = None,
+        flags: Mapping[str, str] | None = None,
+        run_git: GitRunner | None = None,
+        temp_dir: str | None = None,
+    ) -> Memory:
+        """Open the memory at ``root`` (default ``$GROK_HOME/memory``) with a workspace selected.
+
+        ``workspace`` is a folder name, a unique prefix of one, or ``org/repo``; without it the workspace of
+        ``cwd`` is found as the agent finds it.  ``flags`` are settings by dotted key that win over files.
+
+        Raises:
+            UsageError: the root is not a folder, or the workspace is unknown or ambiguous.
+            SettingsError: a flag is wrong.
+        """
+        home = home or environ.get("HOME") or str(Path.home())
+        chosen = open_root(root if root is not None else default_root(environ, home))
+        folder = cwd if cwd is not None else os.getcwd()
+        grok_home = grok_home_of(chosen.path)
+        settings = load_settings(environ, grok_home=grok_home, home=home, flags=flags)
+        names = HumanNames(grok_home, read_started(str(state_dir(environ))))
+        roots = find_roots(chosen, cwd=folder, home=home)
+        identity: Identity | None = None
+        ephemeral: str | None = None
+        if chosen.flat:
+            name = ""
+            identity = Identity("flat", chosen.path, "", "this memory is its own workspace")
+        elif workspace is not None:
+            name = _find_workspace(chosen, workspace, names)
+            identity = Identity("chosen", workspace, name, "chosen by name")
+        else:
+            identity = identify(folder, run_git=run_git)
+            name = identity.folder
+            temp = os.path.realpath(tempfile.gettempdir()) if temp_dir is None else temp_dir
+            ephemeral = ephemeral_reason(folder, canonical(folder), temp)
+        return cls(
+            chosen,
+            name,
+            roots=roots,
+            identity=identity,
+            settings=settings,
+            clock=clock or clock_from(environ),
+            environ=environ,
+            ephemeral=ephemeral,
+            names=names,
+        )
+
+    def at(self, workspace: str, root: str | None = None) -> Memory:
+        """The same memory looking at another workspace (``""``: global memory alone, or a flat root).
+
+        Raises:
+            UsageError: there is no such workspace under that root.
+        """
+        chosen = self._root if root is None else self._root_at(root)
+        name = "" if chosen.flat else workspace
+        if name and not os.path.isdir(os.path.join(chosen.path, name)):
+            name = _find_workspace(chosen, workspace, self._names)
+        other = Memory(
+            chosen,
+            name,
+            roots=(chosen, *(item for item in self._roots if item.path != chosen.path)),
+            identity=Identity("chosen", workspace, name, "chosen by name"),
+            settings=self.settings,
+            clock=self._clock,
+            environ=self._environ,
+            names=self._names,
+        )
+        other._network = self._network
+        return other
+
+    def _root_at(self, path: str) -> Root:
+        for item in self._roots:
+            if item.path == path:
+                return item
+        raise UsageError(f"{path} is no root of this memory", hint="Open it with --root.")
+
+    # ── what is there ────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def root(self) -> str:
+        """The root as it is spelled in the index (absolute, links unresolved)."""
+        return self._root.path
+
+    @property
+    def identity(self) -> Identity | None:
+        """Why this workspace is the one that is looked at."""
+        return self._identity
+
+    def now(self) -> float:
+        """The product's clock, in unix seconds."""
+        return self._clock()
+
+    def overview(self) -> Overview:
+        """List every root and workspace with sizes, counts and marks; opens no index."""
+        return overview(
+            self._roots,
+            current=self.workspace,
+            identity=self._identity,
+            names=self._names,
+            mode=self.settings.memory.mode,
+            ephemeral=self._ephemeral,
+        )
+
+    def sessions(self, workspace: str | None = None) -> tuple[SessionLog, ...]:
+        """The logs of a workspace (default: this one), newest first."""
+        return session_logs(self._root, self.workspace if workspace is None else workspace, self.now())
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Entries of this workspace that could not be listed, read or decoded, each with the reason."""
+        listed = list_memory(self._root, self.workspace).problems
+        return tuple(dict.fromkeys((*listed, *self._index().problems)))
+
+    def resolve(self, path: str) -> str:
+        """Find a file: absolute, else relative to the workspace, else to the root; returns its spelled path.
+
+        Raises:
+            NotFound, OutsideRoot, UnreadableFile: see the message.
+        """
+        return resolve(self._root, self.workspace, path).path
+
+    def read(self, path: str, first: int = 1, lines: int | None = None) -> FileText:
+        """Read lines ``first`` … (1-based) of a file of this memory; see ``FileText``."""
+        return read_text(self._locate(path), first, lines)
+
+    def spans(self, path: str) -> tuple[ChunkSpan, ...]:
+        """Where the chunker cuts a file as it is on disk now, and which of those chunks are indexed."""
+        located = self._locate(path)
+        text, _ = decode(read_bytes(located).data)
+        index = self._index()
+        spelled = index.to_index(located.path)
+        known = self._indexed_hashes(index, spelled)
+        return tuple(
+            ChunkSpan(
+                id=f"{spelled}:{ordinal}",
+                ordinal=ordinal,
+                start_line=chunk.start_line + 1,
+                end_line=max(chunk.end_line, chunk.start_line + 1),
+                size=len(chunk.text.encode()),
+                indexed=known.get(f"{spelled}:{ordinal}") == chunk.hash,
+            )
+            for ordinal, chunk in enumerate(chunk_markdown(text))
+        )
+
+    def _locate(self, path: str) -> Located:
+        index = self._indexes.get((self._root.path, self.workspace))
+        spelled = index.to_disk(path) if index is not None else path
+        for root in self._roots:
+            if spelled.startswith(root.path + "/"):
+                return resolve(root, self.workspace if root == self._root else "", spelled)
+        return resolve(self._root, self.workspace, spelled)
+
+    @staticmethod
+    def _indexed_hashes(index: Index, path: str) -> dict[str, str]:
+        import apsw
+
+        database = index.database()
+        if database is None:
+            return {}
+        try:
+            with database.reading() as reader:
+                return {
+                    str(row[0]): str(row[1])
+                    for row in reader.execute("SELECT id, hash FROM chunks WHERE path=?", (path,))
+                }
+        except apsw.Error:
+            return {}
+
+    # ── searching ────────────────────────────────────────────────────────────────────────────────────
+
+    def search(
+        self,
+        query: str,
+        *,
+        profile: str | None = None,
+        everywhere: bool = False,
+        limit: int | None = None,
+        min_score: float | None = None,
+        sources: Sequence[str] = (),
+        max_age_days: float | None = None,
+        sync: bool = True,
+    ) -> SearchReport:
+        """Search as the agent of this workspace would; ``""`` lists the newest chunks instead.
+
+        A person's search: access counts never change.  ``everywhere`` asks each workspace's own index and
+        merges by rank position.  ``sync`` False searches what is indexed already.
+
+        Raises:
+            UsageError: an unknown profile or source, or a limit below zero.
+        """
+        request = SearchRequest(query, profile, limit, min_score, tuple(sources), max_age_days)
+        started = time.perf_counter()
+        if everywhere:
+            report = everywhere_room.search_everywhere(
+                [(root, folder, self._index_of(root, folder)) for root, folder in self._every_workspace()],
+                self._searcher(),
+                request,
+                current=(self._root.path, self.workspace),
+                sync=sync,
+            )
+        else:
+            report = self._searcher().search(self._index(), request, sync=sync, dirty=self._take_dirty())
+        return replace(report, ms=round((time.perf_counter() - started) * 1000, 3))
+
+    def why(self, query: str, chunk: str) -> WhyReport:
+        """Explain why a chunk (full id, or ``PATH#N`` with N its number in the file) is or is not a result.
+
+        Raises:
+            NotFound: there is no such chunk in this workspace's index.
+            IndexUnavailable: the index cannot be used now.
+        """
+        return self._searcher().why(self._index(), query, self._chunk_id(chunk))
+
+    def _chunk_id(self, chunk: str) -> str:
+        path, mark, number = chunk.rpartition("#")
+        if not mark or not number.isdigit():
+            return chunk
+        index = self._index()
+        index.database()  # opening it tells how the rows spell the root
+        return f"{index.to_index(self.resolve(path))}:{number}"
+
+    def interrupt(self) -> None:
+        """Stop a running search from another thread; it ends with nothing found and says so."""
+        for index in list(self._indexes.values()):
+            index.interrupt()
+
+    def _searcher(self) -> Searcher:
+        return Searcher(self.settings, self._clock)
+
+    # ── the index ────────────────────────────────────────────────────────────────────────────────────
+
+    def sync(self) -> SyncReport:
+        """Bring this workspace's index in step with its files (returns at once when another holds the claim)."""
+        return self._index().sync(self._take_dirty())
+
+    def reindex(
+        self, rebuild: bool = False, progress: Callable[[int, int], None] | None = None
+    ) -> SyncReport:
+        """Compare every file by text and drop rows of other workspaces; ``rebuild`` writes the index anew."""
+        index = self._index()
+        if rebuild:
+            return index.rebuild(progress=progress)
+        return index.sync(progress=progress, drop_foreign=True, force=True)
+
+    def status(self) -> IndexStatus:
+        """The state of this workspace's index."""
+        return self._index().status()
+
+    def watch(self, on_change: Callable[[WatchEvent], None]) -> Watcher:
+        """Start noticing outside edits; ``on_change`` is called on a thread.  Stopped by ``close``.
+
+        With ``[memory.watcher] enabled = false`` the watcher stays off and says so.
+        """
+        with self._lock:
+            if self._watcher is not None:
+                return self._watcher
+            watched = [(root.path, root.real) for root in self._roots]
+            self._dirty = None
+            watcher = Watcher(
+                watched, self._noticing(on_change), network=lambda real: self._is_network(str(real))
+            )
+            watcher.watch_targets(
+                {
+                    entry.path: entry.link_target
+                    for entry in list_memory(self._root, self.workspace).files
+                    if entry.link_target
+                }
+            )
+            watcher.start()
+            self._watcher = watcher
+            return watcher
+
+    def _noticing(self, on_change: Callable[[WatchEvent], None]) -> Callable[[WatchEvent], None]:
+        def notice(event: WatchEvent) -> None:
+            with self._lock:
+                if event.rescan or self._dirty is None:
+                    self._dirty = None
+                else:
+                    self._dirty |= event.paths
+            on_change(event)
+
+        return notice
+
+    def _take_dirty(self) -> set[str] | None:
+        """The paths to look at: None (everything) without a live watcher or after a rescan event."""
+        with self._lock:
+            if self._watcher is None or self._watcher.status.mode != "live":
+                return None
+            dirty, self._dirty = self._dirty, set()
+            return dirty
+
+    def _index(self) -> Index:
+        return self._index_of(self._root, self.workspace)
+
+    def _index_of(self, root: Root, folder: str) -> Index:
+        key = (root.path, folder)
+        with self._lock:
+            if key not in self._indexes:
+                options = IndexOptions(
+                    cache_dir=str(cache_dir(self._environ)),
+                    clock=self._clock,
+                    environ=self._environ,
+                    host=socket.gethostname(),
+                    network=self._is_network(str(root.real)),
+                    stale_claim_secs=int(self.settings.watcher.stale_claim_secs),
+                    dimensions=int(self.settings.embedding.dimensions),
+                )
+                self._indexes[key] = Index(root, folder, options)
+            return self._indexes[key]
+
+    def _is_network(self, real: str) -> bool:
+        if real not in self._network:
+            self._network[real] = filesystem_kind(real) == "network"
+        return self._network[real]
+
+    def _every_workspace(self) -> list[tuple[Root, str]]:
+        """Every (root, workspace folder) there is, this one first."""
+        found: list[tuple[Root, str]] = [(self._root, self.workspace)]
+        for root in self._roots:
+            if root.flat:
+                found.append((root, ""))
+                continue
+            try:
+                names = sorted(os.listdir(root.path))
+            except OSError:
+                continue
+            found += [
+                (root, name)
+                for name in names
+                if is_workspace_folder(os.path.join(root.path, name), name)
+                and not os.path.islink(os.path.join(root.path, name))
+                and os.path.isdir(os.path.join(root.path, name))
+            ]
+        return list(dict.fromkeys(found))
+
+    # ── keeping order ────────────────────────────────────────────────────────────────────────────────
+
+    def doctor(self) -> DoctorReport:
+        """Look for everything that is not as it should be; changes nothing but a stale index."""
+        return doctor_room.examine(
+            doctor_room.Patient(
+                root=self._root,
+                workspace=self.workspace,
+                overview=self.overview(),
+                indexes=[
+                    (root, folder, self._index_of(root, folder))
+                    for root, folder in self._every_workspace()
+                    if workspace_dir(root, folder) is None or os.path.isdir(workspace_dir(root, folder) or "")
+                ],
+                settings=self.settings,
+                environ=self._environ,
+                now=self.now(),
+            )
+        )
+
+    def gc(self, remove: bool = False) -> GcReport:
+        """Say which workspace folders hold nothing and could go; ``remove`` moves them to the trash."""
+        return gc_room.gc(
+            self._root,
+            current=self.workspace,
+            now=self.now(),
+            max_age_days=float(self.settings.gc.max_age_days),
+            remove=remove,
+            state=self._state(),
+        )
+
+    def clear_preview(self, what: Scope) -> tuple[str, ...]:
+        """The paths that ``clear`` would remove."""
+        return clear_room.clear_preview(self._root, self.workspace, what)
+
+    def clear(self, what: Scope) -> Receipt:
+        """Move a workspace's Markdown, the global one or both to the trash, and out of every index."""
+        return clear_room.clear(
+            self._root,
+            self.workspace,
+            what,
+            state=self._state(),
+            now=self.now(),
+            drop_from_indexes=self._drop_from_indexes,
+        )
+
+    def _drop_from_indexes(self, paths: Sequence[str]) -> tuple[list[str], list[str]]:
+        reached: list[str] = []
+        missed: list[str] = []
+        for root, folder in self._every_workspace():
+            index = self._index_of(root, folder)
+            if root != self._root or not index.exists():
+                continue
+            where = f"the index of {folder or root.path}"
+            try:
+                report = index.sync()
+            except MemdeckError as error:
+                missed.append(f"{where}: {error}")
+                continue
+            left = [path for path in paths if self._indexed_hashes(index, index.to_index(path))]
+            if left or report.behind:
+                missed.append(f"{where}: in use, not yet; it follows at its next sync")
+            else:
+                reached.append(where)
+        return reached, missed
+
+    def _state(self) -> Path:
+        return root_state_dir(state_dir(self._environ), self._root.real)
+
+    def close(self) -> None:
+        """Stop watching and close every index."""
+        with self._lock:
+            watcher, self._watcher = self._watcher, None
+            indexes = list(self._indexes.values())
+            self._indexes.clear()
+        if watcher is not None:
+            watcher.stop()
+        for index in indexes:
+            index.close()
+
+
+def _find_workspace(root: Root, wanted: str, names: HumanNames) -> str:
+    """Find a workspace by folder name, unique prefix, or the ``org/repo`` or path it was derived from."""
+    try:
+        folders = [
+            name
+            for name in sorted(os.listdir(root.path))
+            if is_workspace_folder(os.path.join(root.path, name), name)
+        ]
+    except OSError:
+        folders = []
+    if wanted in folders:
+        return wanted
+    matches = [name for name in folders if wanted and name.startswith(wanted)]
+    if len(matches) != 1:
+        human = {folder: found.human for folder, found in names.find(folders).items()}
+        by_name = [folder for folder, name in human.items() if wanted in (name, name.rsplit("/", 1)[-1])]
+        matches = by_name if len(by_name) == 1 else matches
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise UsageError(
+            f"{wanted!r} fits {len(matches)} workspaces: {', '.join(matches[:5])}",
+            hint="Give more of the name.",
+        )
+    known = f"There are: {', '.join(folders[:8])}." if folders else f"There are none under {root.path}."
+    raise UsageError(f"there is no workspace {wanted!r}", hint=known)
