@@ -1,4 +1,4 @@
-"""The one registry of what a person can do: keys, palette entries, footer labels and help all come from here."""
+"""The one registry of what a person can do: keys, palette, footer and help all come from here."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Action:
 
     ``id`` names its keys in the settings (``[keys] "search.focus" = "f"``); ``keys`` are the keys it comes
     with ("" : palette only); ``run`` is the action of the main screen; ``title`` is ``area: Verb`` as the
-    palette lists it; ``footer`` is its label in the footer, "" when it is not worth one of the eight places.
+    palette lists it.
     """
 
     id: str
@@ -34,7 +34,6 @@ class Action:
     run: str
     title: str
     help: str
-    footer: str = ""
 
     @property
     def verb(self) -> str:
@@ -43,19 +42,19 @@ class Action:
 
 ACTIONS: tuple[Action, ...] = (
     Action("search.focus", "slash", "focus_query", "Search: Type a query",
-           "Go to the query box; the old query is selected, so typing replaces it.", "search"),
+           "Go to the query box; the old query is selected, so typing replaces it."),
     Action("search.scope", "s", "cycle_scope", "Search: Change the scope",
-           "As the agent of this workspace, its memory only, its sessions only, global only, everywhere.", "scope"),
+           "As the agent of this workspace, its memory only, its sessions only, global only, everywhere."),
     Action("search.profile", "p", "cycle_profile", "Search: Change the profile",
            "Which rules rank the hits; its name always stands in the header."),
     Action("search.why", "w", "why", "Search: Why not this one?",
-           "Pick any chunk of the file and see where it stands for the query, found or not.", "why not"),
+           "Pick any chunk of the file and see where it stands for the query, found or not."),
     Action("search.clear", "", "clear_query", "Search: Clear the query",
            "Back to the newest chunks."),
     Action("copy.selection", "ctrl+c", "copy_selection", "Copy: The marked text",
            "What was marked with the mouse."),
     Action("copy", "y", "copy", "Copy: The selected thing",
-           "The chunk, path or explanation under the cursor; the message says by which way it went.", "copy"),
+           "The chunk, path or explanation under the cursor; the message says by which way it went."),
     Action("pane.scopes", "1", "pane('scopes')", "Pane: Scopes", "Go to the list of memories."),
     Action("pane.sessions", "2", "pane('sessions')", "Pane: Sessions", "Go to the logs of the workspace."),
     Action("pane.results", "3", "pane('results')", "Pane: Results", "Go to what the search found."),
@@ -65,11 +64,11 @@ ACTIONS: tuple[Action, ...] = (
     Action("pane.previous", "shift+tab", "previous_pane", "Pane: Previous", "Go to the pane before."),
     Action("pane.jump", "ctrl+o", "jump", "Pane: Jump",
            "Letters appear on what can be reached; press one to go there."),
-    Action("pane.zoom", "z", "zoom", "Pane: Zoom", "Give the whole screen to this pane, and back.", "zoom"),
+    Action("pane.zoom", "z", "zoom", "Pane: Zoom", "Give the whole screen to this pane, and back."),
     Action("pane.leave", "escape", "leave", "Pane: Leave",
            "Out of the query box, a message or the zoom, whichever is nearest."),
     Action("index.rescan", "r", "rescan", "Index: Look again",
-           "Compare every file with the index now and take in what differs.", "rescan"),
+           "Compare every file with the index now and take in what differs."),
     Action("index.rebuild", "", "rebuild", "Index: Rebuild",
            "Index every file again from nothing; counters are carried over."),
     Action("index.doctor", "", "doctor", "Index: Doctor",
@@ -78,20 +77,65 @@ ACTIONS: tuple[Action, ...] = (
            "Files and folders that could not be read, each with the reason."),
     Action("memory.gc", "", "gc", "Memory: Unused workspaces…",
            "What a clean-up would remove and keep; nothing goes before you confirm."),
-    Action("memory.clear_workspace", "", "clear('workspace')", "Memory: Clear this workspace…",
+    Action("memory.clear-workspace", "", "clear('workspace')", "Memory: Clear this workspace…",
            "Shows what would go; it goes to the trash, not before you confirm."),
-    Action("memory.clear_global", "", "clear('global')", "Memory: Clear global memory…",
+    Action("memory.clear-global", "", "clear('global')", "Memory: Clear global memory…",
            "Shows what would go, in every workspace's index too; not before you confirm."),
-    Action("memory.clear_all", "", "clear('all')", "Memory: Clear everything…",
+    Action("memory.clear-all", "", "clear('all')", "Memory: Clear everything…",
            "Shows what would go: global and every workspace; not before you confirm."),
-    Action("look.theme", "t", "theme", "Look: Theme…", "Choose the colours; moving tries them."),
-    Action("app.help", "question_mark", "help", "Help: This pane", "The keys that work here and what they do.", "help"),
-    Action("app.palette", "ctrl+p,colon", "palette", "Help: Command palette", "Every action by its name."),
+    Action("look.theme", "t", "theme", "Look: Theme…", "Choose the colours."),
+    Action("help", "question_mark", "help", "Help: This pane", "What this pane is, and the keys that work here."),
+    Action("app.palette", "ctrl+p,colon", "command_palette", "Help: Command palette", "Every action by its name."),
     Action("app.quit", "ctrl+q", "quit_app", "App: Quit", "Leave; nothing is unsaved."),
 )  # fmt: skip
 
 BY_ID: dict[str, Action] = {action.id: action for action in ACTIONS}
 FOOTER_MAX = 8
+
+FOOTERS: dict[Place | Literal["query"], tuple[tuple[str, str], ...]] = {
+    "query": (("query.results", "to the results"), ("query.leave", "leave"), ("pane.jump", "jump")),
+    "scopes": (
+        ("list.open", "go there"),
+        ("scopes.fold", "fold"),
+        ("search.focus", "search"),
+        ("copy", "copy path"),
+        ("memory.problems", "problems"),
+        ("pane.zoom", "zoom"),
+        ("help", "help"),
+    ),
+    "sessions": (
+        ("list.open", "show"),
+        ("search.focus", "search"),
+        ("copy", "copy path"),
+        ("pane.zoom", "zoom"),
+        ("help", "help"),
+    ),
+    "results": (
+        ("search.focus", "search"),
+        ("list.open", "open"),
+        ("search.scope", "scope"),
+        ("search.why", "why not"),
+        ("copy", "copy"),
+        ("pane.zoom", "zoom"),
+        ("index.rescan", "rescan"),
+        ("help", "help"),
+    ),
+    "score": (
+        ("search.focus", "search"),
+        ("search.why", "why not"),
+        ("copy", "copy"),
+        ("pane.zoom", "zoom"),
+        ("help", "help"),
+    ),
+    "preview": (
+        ("search.focus", "search"),
+        ("search.why", "why not"),
+        ("copy", "copy"),
+        ("pane.zoom", "zoom"),
+        ("help", "help"),
+    ),
+}
+"""What the footer shows where: binding id and label; only keys that work at that moment are drawn."""
 
 
 EVERYWHERE = ("app.palette", "app.quit")
@@ -105,7 +149,7 @@ def _bindings(everywhere: bool) -> list[Binding]:
             action.run,
             action.verb,
             id=action.id,
-            show=bool(action.footer),
+            show=False,
             tooltip=action.help,
         )
         for action in ACTIONS

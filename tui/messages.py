@@ -10,23 +10,26 @@ from textual.message import Message
 if TYPE_CHECKING:
     from core.errors import MemdeckError
     from core.memory import (
-        FileText,
         ChunkSpan,
+        FileText,
         IndexStatus,
         Memory,
         Overview,
         SearchReport,
         SessionLog,
         SyncReport,
+        Watcher,
     )
     from tui.session import SearchRequest
+    from tui.widgets.prepared import PreparedReport
 
 
 @dataclass
 class MemoryOpened(Message):
-    """The memory is there and can be asked."""
+    """The memory is there and can be asked; ``first`` is False when only the workspace is another."""
 
     memory: Memory
+    first: bool = True
 
 
 @dataclass
@@ -72,7 +75,7 @@ class Submitted(Message):
 class Searched(Message):
     """A search came back (perhaps too late: compare the generation)."""
 
-    report: SearchReport
+    prepared: PreparedReport
     generation: int
 
 
@@ -110,14 +113,28 @@ class FilesChanged(Message):
 
 
 @dataclass
-class Synced(Message):
-    """The index was brought in step with the files."""
+class Progress(Message):
+    """How far an indexing is, in files."""
 
-    report: SyncReport
+    done: int
+    total: int
+
+    def can_replace(self, message: Message) -> bool:
+        return isinstance(message, Progress)
 
 
 @dataclass
-class StatusRead(Message):
-    """The state of the index is known."""
+class Synced(Message):
+    """The index of ``workspace`` was brought in step with the files; ``report`` is None when that failed."""
 
-    status: IndexStatus
+    workspace: str
+    report: SyncReport | None
+    status: IndexStatus | None
+    asked: bool = False
+
+
+@dataclass
+class Watching(Message):
+    """Outside edits are noticed from now on."""
+
+    watcher: Watcher

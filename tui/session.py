@@ -66,8 +66,11 @@ class Session:
         self._factory = factory
         self._looks: dict[tuple[str, str], Memory] = {}
         self._memory: Memory | None = None
+        self._home: Memory | None = None
+        self._searches = 0
         self.generation = 0
         self.syncing = False
+        self.live = False
 
     @property
     def is_open(self) -> bool:
@@ -79,9 +82,15 @@ class Session:
         assert self._memory is not None, "asked before the memory was opened"
         return self._memory
 
+    @property
+    def home(self) -> Memory:
+        """The memory as it was opened, at the workspace of the folder the person started in."""
+        assert self._home is not None, "asked before the memory was opened"
+        return self._home
+
     async def open(self) -> Memory:
         memory = await asyncio.to_thread(self._factory)
-        self._memory = memory
+        self._memory = self._home = memory
         self._looks[(memory.root, memory.workspace)] = memory
         return memory
 
@@ -102,26 +111,32 @@ class Session:
     def supersede(self) -> int:
         """Start a new generation: whatever search is running is stopped and its answer will be stale."""
         self.generation += 1
-        if self._memory is not None:
+        if self._searches and self._memory is not None:
             self._memory.interrupt()
         return self.generation
 
     async def search(self, request: SearchRequest) -> SearchReport:
+        everywhere = request.scope == "everywhere"
         # While a sync is under way a search does not queue behind it: it answers from what is indexed, and
-        # the list is refreshed when the sync is done.
-        sync = not self.syncing
+        # the list is refreshed when the sync is done.  With live events every change has been synced already,
+        # but only in the workspace that is looked at.
+        sync = not self.syncing and (everywhere or not self.live)
 
         def work(memory: Memory) -> SearchReport:
             sources = () if request.scope in ("agent", "everywhere") else (request.scope,)
             return memory.search(
                 request.query,
                 profile=request.profile,
-                everywhere=request.scope == "everywhere",
+                everywhere=everywhere,
                 sources=sources,
                 sync=sync,
             )
 
-        return await self.ask(work)
+        self._searches += 1
+        try:
+            return await self.ask(work)
+        finally:
+            self._searches -= 1
 
     async def close(self) -> None:
         looks = list(self._looks.values())

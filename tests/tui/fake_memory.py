@@ -227,6 +227,7 @@ class Watcher:
         self._status = status
         self.stopped = False
 
+    @property
     def status(self) -> WatchStatus:
         return self._status
 

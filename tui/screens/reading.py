@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical, VerticalScroll
@@ -9,7 +12,10 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from tui.text import clean
+from tui.text import clean, content
+
+if TYPE_CHECKING:
+    from core.memory import DoctorReport, GcReport, Problem, Receipt
 
 
 class ReadingScreen(ModalScreen[None]):
@@ -55,3 +61,57 @@ class ReadingScreen(ModalScreen[None]):
             self._scroll.scroll_home(animate=False)
         else:
             self._scroll.scroll_end(animate=False)
+
+
+MAX_LINES = 400
+"""Lines a dialogue shows; the command line prints the rest."""
+
+
+def _body(entries: list[Content], command: str) -> Content:
+    shown = entries[:MAX_LINES]
+    if len(entries) > MAX_LINES:
+        shown.append(Content.styled(f"… and {len(entries) - MAX_LINES:,} more: {command}", "$text-muted"))
+    return Content("\n").join(shown)
+
+
+def problems_body(problems: Sequence[Problem]) -> Content:
+    """Each entry with its reason."""
+    entries = [
+        Content.assemble(("! ", "bold"), clean(problem.path), "\n  ", (clean(problem.message), "$text-muted"))
+        for problem in problems
+    ]
+    return _body(entries, "memdeck doctor")
+
+
+_LEVELS = {"ok": ("✓", "$text-success"), "info": ("·", "$text-muted"), "warning": ("!", "$text-warning")}
+
+
+def findings_body(report: DoctorReport) -> Content:
+    """Findings, the worst first, each with what to do."""
+    order = ("error", "warning", "info", "ok")
+    entries: list[Content] = []
+    for finding in sorted(report.findings, key=lambda finding: order.index(finding.level)):
+        glyph, style = _LEVELS.get(finding.level, ("✗", "$text-error"))
+        line = Content.assemble((f"{glyph} ", f"bold {style}"), (clean(finding.topic), "bold"), "  ")
+        line = Content.assemble(line, content(finding.message))
+        if finding.hint:
+            line = Content.assemble(line, "\n  ", (clean(finding.hint), "$text-muted"))
+        entries.append(line)
+    return _body(entries, "memdeck doctor")
+
+
+def receipt_body(receipt: Receipt) -> Content:
+    """What was reached, what was not and why, and where it lies now."""
+    entries = [Content(f"✓ {clean(line)}") for line in receipt.done]
+    entries += [Content.assemble(("✗ not reached: ", "bold"), clean(line)) for line in receipt.failed]
+    if receipt.trash:
+        entries.append(Content.assemble(("in the trash: ", "bold"), clean(receipt.trash)))
+    entries += [Content.styled(clean(note), "$text-muted") for note in receipt.notes]
+    return _body(entries, "memdeck doctor")
+
+
+def gc_lines(report: GcReport) -> list[str]:
+    """What a clean-up would remove, and after that what it keeps; [] when nothing would go."""
+    going = [f"goes   {one.folder}: {one.reason}" for one in report.candidates if one.remove]
+    kept = [f"stays  {one.folder}: {one.reason}" for one in report.candidates if not one.remove]
+    return [*going, *kept] if going else []

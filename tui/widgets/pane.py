@@ -32,7 +32,7 @@ class Pane(Vertical):
         &:focus-within { border: round $border; }
     }
     """
-    FRAME = 4  # the corners and one line cell beside each
+    FRAME = 6  # at each end the corner, one cell of line and a blank
 
     @dataclass
     class TabChosen(Message):
@@ -69,7 +69,7 @@ class Pane(Vertical):
             self._draw_frame()
 
     def _draw_frame(self) -> None:
-        room = self.size.width + 2 - self.FRAME  # size is the inside of the border
+        room = self.outer_size.width - self.FRAME
         if room <= 0:
             return
         title = self._draw_tabs(room) if self._tabs else Content.styled(self._title_text(), "bold")

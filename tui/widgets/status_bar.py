@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual import events
-from textual.binding import Binding
 from textual.content import Content
+from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Static
@@ -62,11 +62,11 @@ class ErrorStrip(Static):
 
 @dataclass(frozen=True, slots=True)
 class KeyHint:
-    """One key in the footer, and the action a click on it runs."""
+    """One key in the footer, and the binding it belongs to."""
 
     key: str
     label: str
-    action: str
+    binding_id: str
 
 
 class KeyBar(Widget):
@@ -75,6 +75,12 @@ class KeyBar(Widget):
     DEFAULT_CSS = """
     KeyBar { height: 1; padding: 0 1; background: $background; color: $text-muted; }
     """
+
+    @dataclass
+    class Chosen(Message):
+        """A key in the footer was clicked."""
+
+        binding_id: str
 
     hints: reactive[tuple[KeyHint, ...]] = reactive(tuple)
     palette: reactive[KeyHint | None] = reactive(None)
@@ -98,30 +104,25 @@ class KeyBar(Widget):
             if parts:
                 parts.append(Content("  "))
                 x += 2
-            self._spans.append((x, x + drawn.cell_length, hint.action))
+            self._spans.append((x, x + drawn.cell_length, hint.binding_id))
             parts.append(drawn)
             x += drawn.cell_length
         gap = max(0, width - x - right.cell_length)
         if self.palette:
-            self._spans.append((x + gap, width, self.palette.action))
+            self._spans.append((x + gap, width, self.palette.binding_id))
         return Content.assemble(*parts, " " * gap, right)
 
     @staticmethod
     def _hint(hint: KeyHint) -> Content:
         return Content.assemble((hint.key, "bold $foreground"), " ", (hint.label, "$text-muted"))
 
-    async def on_click(self, event: events.Click) -> None:
+    def on_click(self, event: events.Click) -> None:
         x = event.x - self.styles.padding.left
-        for start, end, action in self._spans:
+        for start, end, binding_id in self._spans:
             if start <= x < end:
                 event.stop()
-                await self.screen.run_action(action)
+                self.post_message(self.Chosen(binding_id))
                 return
-
-
-def shown_key(binding: Binding) -> str:
-    """How a key is written in the footer and in help: ``^p``, ``⇥``, ``?``."""
-    return "/".join(_one_key(key) for key in binding.key.split(","))
 
 
 _NAMES = {
@@ -140,7 +141,9 @@ _NAMES = {
 }
 
 
-def _one_key(key: str) -> str:
+def shown_key(key: str) -> str:
+    """How one key is written in the footer and in help: ``^p``, ``esc``, ``?``."""
+    key = key.strip()
     if key.startswith("ctrl+"):
-        return "^" + _one_key(key.removeprefix("ctrl+"))
+        return "^" + shown_key(key.removeprefix("ctrl+"))
     return _NAMES.get(key, key)

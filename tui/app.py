@@ -1,0 +1,111 @@
+"""The app: wiring only.  Themes, keys, palette and the one screen; what happens lives in screens and panes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import styles
+from textual import on
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.command import CommandPalette
+from textual.dom import DOMNode
+
+from tui.actions import APP_BINDINGS
+from tui.keymap import usable_keymap
+from tui.messages import MemoryOpened, OpenFailed
+from tui.palette import ActionProvider
+from tui.screens.main import MainScreen
+from tui.session import Session
+from tui.text import clean_lines
+from tui.themes import DARK, THEMES
+
+if TYPE_CHECKING:
+    from core.memory import Memory
+
+_STYLES = Path(styles.__file__).parent
+
+
+class MemdeckApp(App[int], inherit_bindings=False):
+    """``memory_factory`` is called in a thread after the first paint; it may take its time and may fail."""
+
+    TITLE = "memdeck"
+    BINDINGS: ClassVar[list[BindingType]] = [*APP_BINDINGS]
+    COMMANDS = {ActionProvider}
+    CSS_PATH = [_STYLES / "base.tcss", _STYLES / "main.tcss", _STYLES / "dialogues.tcss"]
+    ENABLE_COMMAND_PALETTE = True
+    ESCAPE_TO_MINIMIZE = False
+
+    def __init__(self, memory_factory: Callable[[], Memory], *, demo: bool = False) -> None:
+        super().__init__()
+        self.session = Session(memory_factory)
+        self.demo = demo
+        self.rebound: dict[str, str] = {}
+        self._said_clashes: set[str] = set()
+        self.animation_level = "none"
+        for theme in THEMES:
+            self.register_theme(theme)
+        if not os.environ.get("TEXTUAL_THEME"):
+            self.theme = DARK
+
+    def get_default_screen(self) -> MainScreen:
+        return MainScreen(self.session, demo=self.demo)
+
+    @on(MemoryOpened)
+    def _memory_opened(self, event: MemoryOpened) -> None:
+        if event.first:
+            self._apply_settings(event.memory)
+
+    def _apply_settings(self, memory: Memory) -> None:
+        """Take theme and keys from the settings; what is wrong in them is said, and the rest is used."""
+        settings = memory.settings
+        for problem in settings.problems:
+            self._complain(clean_lines(str(problem)), "Settings")
+        if settings.ui.theme in self.available_themes:
+            self.theme = settings.ui.theme
+        else:
+            self._complain(f"There is no theme {settings.ui.theme}; t lists them.", "Settings")
+        self.rebound, complaints = usable_keymap(settings.keys)
+        for complaint in complaints:
+            self._complain(complaint, "Keys")
+        self.set_keymap(self.rebound)
+        if isinstance(self.screen, MainScreen):
+            self.screen.refresh_keys()
+
+    @on(OpenFailed)
+    def _open_failed(self, event: OpenFailed) -> None:
+        error = event.error
+        said = "\n".join(clean_lines(part) for part in (str(error), error.data, error.hint) if part)
+        self.exit(error.exit_code, return_code=error.exit_code, message=f"memdeck: {said}")
+
+    def handle_bindings_clash(self, clashed_bindings: set[Binding], node: DOMNode) -> None:
+        """Two actions on one key: the one set by hand wins, and it is said once."""
+        for binding in clashed_bindings:
+            if binding.id and binding.id not in self._said_clashes:
+                self._said_clashes.add(binding.id)
+                self._complain(f"{binding.key} is taken by another action now; {binding.id} has no key.", "Keys")
+
+    def _complain(self, text: str, title: str) -> None:
+        self.notify(clean_lines(text), title=title, severity="warning", markup=False, timeout=8)
+
+    def action_command_palette(self) -> None:
+        if not CommandPalette.is_open(self):
+            self.push_screen(CommandPalette(id="--command-palette"))
+
+    def action_quit_app(self) -> None:
+        self.exit(0)
+
+    async def on_unmount(self) -> None:
+        # A search or an indexing still running in its thread is stopped, or leaving would wait for it.
+        await asyncio.shield(self.session.close())
+
+
+def run(memory_factory: Callable[[], Memory], *, demo: bool = False) -> int:
+    """Run the app until the person leaves; return the exit code (0, or that of an error at the start)."""
+    app = MemdeckApp(memory_factory, demo=demo)
+    app.run()
+    return app.return_code or 0

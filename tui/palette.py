@@ -1,0 +1,52 @@
+"""The command palette: every action of the registry, every pane key's twin, and every workspace to go to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
+from textual.markup import escape
+
+from tui.actions import ACTIONS, EVERYWHERE, Action
+from tui.text import clean
+
+
+class ActionProvider(Provider):
+    """Lists :data:`tui.actions.ACTIONS` as ``area: Verb`` with their keys."""
+
+    def _entries(self) -> list[tuple[str, str, Callable[[], Any]]]:
+        return [(action.title, self._help(action), partial(self._run, action)) for action in ACTIONS] + [
+            (f"Go: {clean(name)}", "Search in this workspace.", go) for name, go in self._workspaces()
+        ]
+
+    def _help(self, action: Action) -> str:
+        key_of = getattr(self.screen, "key_of", None)
+        key = key_of(action.id) if key_of else ""
+        return escape(f"{key}  {action.help}" if key else action.help)
+
+    async def _run(self, action: Action) -> None:
+        namespace = self.app if action.id in EVERYWHERE else self.screen
+        await namespace.run_action(action.run)
+
+    def _workspaces(self) -> list[tuple[str, Callable[[], Any]]]:
+        workspaces = getattr(self.screen, "workspaces_to_go", None)
+        return workspaces() if workspaces else []
+
+    async def discover(self) -> Hits:
+        for title, help_text, command in self._entries():
+            yield DiscoveryHit(Content(title), command, text=title, help=help_text)
+
+    async def search(self, query: str) -> Hits:
+        matcher = self.matcher(query)
+        for title, help_text, command in self._entries():
+            score = matcher.match(title)
+            if score > 0:
+                # Never matcher.highlight(): it reads the title as markup, and a folder's name is stored text.
+                _, offsets = matcher.fuzzy_search.match(query, title)
+                shown = Content(title)
+                for offset in offsets:
+                    shown = shown.stylize("bold underline", offset, offset + 1)
+                yield Hit(score, shown, command, text=title, help=help_text)

@@ -1,0 +1,321 @@
+"""The main screen: panes speak to each other through it, and every user action is carried out here."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from textual import on, work
+
+from tui.actions import Place
+from tui.clipboard import OSC52_LIMIT, copy_natively, routes_in_words
+from tui.format import count, size
+from tui.messages import Failed, Progress, Shown
+from tui.screens.help import HelpScreen
+from tui.screens.live import LiveScreen
+from tui.screens.reading import ReadingScreen, findings_body, gc_lines, problems_body, receipt_body
+from tui.screens.why import WhyScreen
+from tui.session import PROFILES, SCOPE_TITLES, as_error
+from tui.text import clean
+from tui.widgets.confirm import Confirm
+from tui.widgets.scopes import ScopesPane
+from tui.widgets.search_box import SearchBox
+from tui.widgets.search_pane import SearchPane
+from tui.widgets.sessions import SessionsPane
+from tui.widgets.status_bar import ErrorStrip
+
+if TYPE_CHECKING:
+    from core.memory import Memory, Problem, Receipt, SyncReport
+
+What = Literal["workspace", "global", "all"]
+T = TypeVar("T")
+
+
+class MainScreen(LiveScreen):
+    """Routing and actions; layout is the deck's, keeping in step is the live screen's."""
+
+    CSS_PATH = None
+    _shown: tuple[str, str] = ("", "")
+
+    # From pane to pane
+
+    def reveal(self, place: Place) -> None:
+        """Let a pane be seen; the focus follows only where one pane is shown at a time."""
+        if self.arrangement == "single":
+            self.go(place)
+        else:
+            self.tab = place
+            self.lay_out()
+
+    @on(ScopesPane.WorkspaceChosen)
+    def _workspace_chosen(self, event: ScopesPane.WorkspaceChosen) -> None:
+        self.look_at(event.root, event.workspace)
+        self.reveal("results")
+
+    @on(ScopesPane.SessionsChosen)
+    def _sessions_chosen(self, event: ScopesPane.SessionsChosen) -> None:
+        self.look_at(event.root, event.workspace)
+        self.go("sessions")
+
+    @on(ScopesPane.FileChosen)
+    @on(SessionsPane.LogChosen)
+    def _file_chosen(self, event: ScopesPane.FileChosen | SessionsPane.LogChosen) -> None:
+        self._shown = ("", "")
+        self.preview.open(event.path)
+        self.reveal("preview")
+
+    @on(ScopesPane.ProblemsChosen)
+    def _problems_chosen(self) -> None:
+        self.action_problems()
+
+    @on(SearchPane.Selected)
+    def _selected(self, event: SearchPane.Selected) -> None:
+        self.score.show(event.item, event.report)
+        if event.item is None or event.report is None:
+            return
+        # A refresh selects the same chunk again; a file opened by hand meanwhile is left where it is.
+        shown = (event.item.id, event.report.query)
+        if shown != self._shown:
+            self._shown = shown
+            self.preview.open_item(event.item)
+
+    @on(SearchPane.OpenChosen)
+    def _open_chosen(self) -> None:
+        self.go("preview")
+
+    @on(SearchBox.Left)
+    @on(SearchBox.Accepted)
+    def _query_left(self) -> None:
+        self.go("results")
+
+    @on(Shown)
+    def _results_shown(self, event: Shown) -> None:
+        self.forgive("The search")
+        if event.report.query.strip():
+            self.show_score()
+        self._say_header()
+        self.refresh_keys()
+
+    # Searching
+
+    def action_focus_query(self) -> None:
+        self.go("results", query=True)
+        self.searching.box.action_select_all()
+
+    def action_clear_query(self) -> None:
+        self.searching.box.value = ""
+
+    def action_cycle_scope(self) -> None:
+        request = self.searching.request.next_scope()
+        self.searching.ask(request, at_once=True)
+        self.notify(f"Searching {SCOPE_TITLES[request.scope]}", markup=False, timeout=2)
+
+    def action_cycle_profile(self) -> None:
+        request = self.searching.request
+        following = PROFILES[(PROFILES.index(request.profile) + 1) % len(PROFILES)]
+        if following == request.profile:
+            self.notify("There is one profile: agent, exactly what your agent would get.", markup=False)
+            return
+        self.searching.ask(replace(request, profile=following), at_once=True)
+
+    def action_why(self) -> None:
+        query = self.searching.request.query.strip()
+        if not query:
+            self.notify("Type a query first (/), then ask why a chunk is or is not found.", markup=False)
+            return
+        if self.preview.file is None:
+            self.notify("Show a file first: a hit, a log or a MEMORY.md.", markup=False)
+            return
+        self.app.push_screen(
+            WhyScreen(self.session, query, self.preview.file, self.preview.spans, self.preview.chunk_id)
+        )
+
+    # Copying
+
+    def action_copy(self) -> None:
+        found = self.pane_copyable()
+        if found is None:
+            self.notify("Nothing is selected here.", markup=False)
+            return
+        self._copy(*found)
+
+    def pane_copyable(self) -> tuple[str, str] | None:
+        pane = self.pane(self.place)
+        copyable: tuple[str, str] | None = getattr(pane, "copyable", None)
+        return copyable
+
+    def action_copy_selection(self) -> None:
+        text = self.get_selected_text()
+        if text:
+            self._copy("the marked text", text)
+        else:
+            self.notify(f"Nothing is marked; {self.key_of('app.quit')} quits.", markup=False)
+
+    @work(exclusive=True, group="copy", exit_on_error=False, description="copy")
+    async def _copy(self, what: str, text: str) -> None:
+        length = len(text.encode("utf-8", "surrogateescape"))
+        by_terminal = length <= OSC52_LIMIT
+        if by_terminal:
+            self.app.copy_to_clipboard(text.encode("utf-8", "replace").decode())
+        tool = await asyncio.to_thread(copy_natively, text, os.environ)
+        ways = routes_in_words(by_terminal, tool)
+        if ways:
+            self.notify(f"{clean(what)}, {size(length)}: {ways}", title="Copied", markup=False, timeout=3)
+        else:
+            self.notify(
+                f"{clean(what)} has {size(length)}, more than terminals take, and there is no wl-copy, xclip, "
+                "xsel or pbcopy to give it to. `memdeck show PATH` prints it.",
+                title="Not copied",
+                severity="warning",
+                markup=False,
+                timeout=8,
+            )
+
+    # Index
+
+    def action_rescan(self) -> None:
+        self._reindex(rebuild=False)
+
+    def action_rebuild(self) -> None:
+        self._reindex(rebuild=True)
+
+    def _reindex(self, *, rebuild: bool) -> None:
+        if self.session.syncing:
+            self.notify("An indexing is under way already.", markup=False)
+            return
+
+        def work(memory: Memory) -> SyncReport:
+            return memory.reindex(rebuild, lambda done, total: self.post_message(Progress(done, total)) and None)
+
+        self.sync(work, asked=True)
+        self.survey()
+
+    @work(exclusive=True, group="doctor", exit_on_error=False, description="doctor")
+    async def action_doctor(self) -> None:
+        try:
+            report = await self.session.ask(lambda memory: memory.doctor())
+        except Exception as error:
+            self.post_message(Failed("The doctor", as_error(error, "The doctor")))
+            return
+        title = "Doctor: all is well" if report.healthy else "Doctor: something is wrong"
+        self.app.push_screen(ReadingScreen(title, findings_body(report)))
+
+    # Memory
+
+    def problems(self) -> list[Problem]:
+        """Everything that could not be read, of every root and workspace."""
+        if self.overview is None:
+            return []
+        return [
+            problem
+            for root in self.overview.roots
+            for problem in (*root.problems, *(p for info in root.workspaces for p in info.problems))
+        ]
+
+    def action_problems(self) -> None:
+        found = self.problems()
+        if found:
+            self.app.push_screen(ReadingScreen(count(len(found), "problem"), problems_body(found)))
+        else:
+            self.notify("Everything could be read.", markup=False)
+
+    def action_gc(self) -> None:
+        self._confirmed(
+            "Remove unused workspaces?",
+            lambda memory: memory.gc(),
+            gc_lines,
+            "remove them",
+            lambda memory: memory.gc(remove=True).receipt,
+        )
+
+    def action_clear(self, what: What) -> None:
+        named = {"workspace": f"Clear {clean(self.session.memory.workspace)}?", "global": "Clear global memory?"}
+        self._confirmed(
+            named.get(what, "Clear everything?"),
+            lambda memory: memory.clear_preview(what),
+            list,
+            "clear",
+            lambda memory: memory.clear(what),
+        )
+
+    @work(exclusive=True, group="clear", exit_on_error=False, description="remove, after asking")
+    async def _confirmed(
+        self,
+        question: str,
+        look: Callable[[Memory], T],
+        lines: Callable[[T], list[str]],
+        verb: str,
+        do: Callable[[Memory], Receipt | None],
+    ) -> None:
+        try:
+            listed = lines(await self.session.ask(look))
+            if not listed:
+                self.notify("There is nothing to remove.", markup=False)
+                return
+            consequence = "It goes to the trash and can be brought back from there; every index is cleared of it."
+            if not await self.app.push_screen_wait(Confirm(question, listed, consequence, verb)):
+                return
+            receipt = await self.session.ask(do)
+        except Exception as error:
+            self.post_message(Failed(question, as_error(error, question)))
+            return
+        if receipt is not None:
+            self.app.push_screen(ReadingScreen("Receipt", receipt_body(receipt)))
+        self.sync()
+        self.survey(at_once=True)
+
+    # Looks and help
+
+    def action_theme(self) -> None:
+        self.app.search_themes()
+
+    def action_help(self) -> None:
+        place: Place | Literal["query"] = "query" if isinstance(self.focused, SearchBox) else self.place
+        self.app.push_screen(HelpScreen(self.pane(self.place), place, self.focused, self.key_of, self.app_keymap))
+
+    def action_leave(self) -> None:
+        if self.query_one(ErrorStrip).close():
+            self._error_of = ""
+        elif self.zoomed:
+            self.action_zoom()
+        elif self.place != "results":
+            self.go("results")
+
+    def workspaces_to_go(self) -> list[tuple[str, Callable[[], object]]]:
+        """Every workspace by name and the way there, for the palette."""
+        if self.overview is None:
+            return []
+        return [
+            (
+                f"{info.folder}  {info.human}" if info.human else info.folder,
+                partial(self.look_at, root.path, info.folder),
+            )
+            for root in self.overview.roots
+            for info in root.workspaces
+        ]
+
+    # What applies
+
+    def applies(self, binding_id: str) -> bool:
+        match binding_id:
+            case "search.why":
+                return bool(self.searching.request.query.strip()) and self.preview.file is not None
+            case "memory.problems":
+                return bool(self.problems())
+            case "copy":
+                return self.pane_copyable() is not None
+            case "pane.zoom":
+                return self.zoomed or self.arrangement != "single"
+            case _:
+                return True
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Until the memory is open nothing can be asked of it."""
+        waits = action in ("cycle_scope", "why", "rescan", "rebuild", "doctor", "gc", "clear")
+        return self.session.is_open if waits else True
+
+

@@ -1,0 +1,175 @@
+"""Search: the query box over the results.  Each key asks anew, the newest answer wins, old rows wait dimmed."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.message import Message
+from textual.widgets import Input
+
+from tui.messages import Failed, SearchFailed, Searched, Shown, Submitted
+from tui.session import SCOPE_TITLES, SearchRequest, Session, as_error
+from tui.widgets.line_list import LineList
+from tui.widgets.pane import Pane
+from tui.widgets.results import ResultsList, prepare
+from tui.widgets.search_box import SearchBox
+
+if TYPE_CHECKING:
+    from core.memory import Also, Hit, SearchReport
+
+DEBOUNCE = 0.1
+"""Seconds without a key before the query is searched; Enter does not wait."""
+
+
+class SearchPane(Pane):
+    """Owns the request and the chain Submitted → Searched → Shown (or SearchFailed)."""
+
+    DEFAULT_CSS = """
+    SearchPane {
+        SearchBox {
+            height: 2; padding: 0 1; background: $background; color: $foreground;
+            border: none; border-bottom: solid $border-blurred;
+            &:focus { border: none; border-bottom: solid $border-blurred; }
+            & > .input--placeholder { color: $text-muted; &:ansi { text-style: dim; } }
+        }
+    }
+    """
+    HELP = (
+        "Type, and the list follows.  It holds what the agent would get, with rank, score and source "
+        "(G global, W workspace memory, S session log); below a rule, dimmed, the candidates that fell out, each "
+        "with its reason; below that what the agent's rules miss.\n\n"
+        "In the box: source:session, age:<7d and path:auth narrow the search; \"…\" keeps words together."
+    )
+
+    @dataclass
+    class Selected(Message):
+        """The cursor is on this item (None: on nothing)."""
+
+        item: Hit | Also | None
+        report: SearchReport | None
+
+    class OpenChosen(Message):
+        """Go on to the file of the selected item."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__("results", "Search")
+        self.session = session
+        self.request = SearchRequest()
+        self.last: SearchReport | None = None
+        self._waiting = False
+
+    def compose(self) -> ComposeResult:
+        yield SearchBox(id="query", placeholder="Search this memory")
+        yield ResultsList(id="results-list")
+
+    @property
+    def box(self) -> SearchBox:
+        return self.query_one(SearchBox)
+
+    @property
+    def results(self) -> ResultsList:
+        return self.query_one(ResultsList)
+
+    def on_mount(self) -> None:
+        self.results.set_empty("Opening the memory…")
+
+    # Asking
+
+    def ask(self, request: SearchRequest, *, at_once: bool = False) -> None:
+        """Search for something else; an answer still on its way will be stale."""
+        changed = request != self.request
+        self.request = request
+        scope = "" if request.scope == "agent" else f" · {SCOPE_TITLES[request.scope]}"
+        self.set_title(f"Search{scope}")
+        if not self.session.is_open:
+            return  # asked again when the memory is open
+        generation = self.session.supersede()
+        self._waiting = True
+        if changed:
+            self.results.set_pending(True)
+        self.post_message(Submitted(request, generation, at_once))
+
+    def refresh_results(self) -> None:
+        """Ask the same again: files or index changed."""
+        self.ask(self.request, at_once=True)
+
+    @on(Input.Changed, "#query")
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        if event.value != self.request.query:
+            self.ask(replace(self.request, query=event.value))
+
+    @on(SearchBox.Accepted)
+    def _accepted(self, event: SearchBox.Accepted) -> None:
+        # The newest answer may be on the screen already; otherwise Enter does not wait for the pause.
+        if self.last is None or self.last.query != event.query or self._waiting:
+            self.ask(replace(self.request, query=event.query), at_once=True)
+
+    @on(SearchBox.Shortened)
+    def _shortened(self, event: SearchBox.Shortened) -> None:
+        event.stop()
+        self.notify(event.note, markup=False)
+
+    @on(Submitted)
+    def _submitted(self, event: Submitted) -> None:
+        if event.generation == self.session.generation:
+            self._search(event.request, event.generation, event.at_once)
+
+    @work(exclusive=True, group="search", exit_on_error=False, description="search")
+    async def _search(self, request: SearchRequest, generation: int, at_once: bool) -> None:
+        if not at_once:
+            await asyncio.sleep(DEBOUNCE)
+        try:
+            report = await self.session.search(request)
+            prepared = await asyncio.to_thread(prepare, report)
+        except Exception as error:
+            self.post_message(SearchFailed(as_error(error, "The search"), generation))
+        else:
+            self.post_message(Searched(prepared, generation))
+
+    # Answering
+
+    @on(Searched)
+    def _searched(self, event: Searched) -> None:
+        if event.generation != self.session.generation:
+            return  # a newer query is on its way
+        self._waiting = False
+        report = event.prepared.report
+        self.last = report
+        self.results.show(event.prepared)
+        mode = "" if report.mode == "newest" else f"{report.mode} · "
+        self.set_count(f"{mode}{event.prepared.summary}")
+        self.post_message(Shown(report, event.generation))
+
+    @on(SearchFailed)
+    def _failed(self, event: SearchFailed) -> None:
+        if event.generation != self.session.generation:
+            return
+        self._waiting = False
+        self.last = None
+        self.results.show_failure(event.error)
+        self.set_count("failed")
+        self.post_message(Failed("The search", event.error))
+
+    @on(LineList.Highlighted)
+    def _highlighted(self, event: LineList.Highlighted) -> None:
+        event.stop()
+        self.post_message(self.Selected(self.results.selected, self.results.report))
+
+    @on(LineList.Opened)
+    def _opened(self, event: LineList.Opened) -> None:
+        event.stop()
+        self.post_message(self.OpenChosen())
+
+    @property
+    def copyable(self) -> tuple[str, str] | None:
+        """What ``y`` copies here: (what it is, the text)."""
+        item = self.results.selected
+        if item is None:
+            return None
+        name = item.path.rsplit("/", 1)[-1]
+        return (f"{name}:{item.start_line}–{item.end_line}", item.snippet)

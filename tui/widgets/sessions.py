@@ -1,0 +1,102 @@
+"""Sessions: the dated logs of the selected workspace, newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.app import ComposeResult
+from textual.message import Message
+from textual.strip import Strip
+
+from tui.format import size
+from tui.widgets.line_list import LineList, Row, RowState
+from tui.widgets.line_view import Piece
+from tui.widgets.pane import Pane
+
+if TYPE_CHECKING:
+    from core.memory import SessionLog
+
+STATE_GLYPHS = {"new": "+", "stranded": "▿", "consolidated": "✓"}
+_AGE_CELLS = 6  # "verify"
+_WORDS_FROM = 40  # cells from which the state is a word beside its glyph
+
+
+class SessionsList(LineList):
+    """One log a row: state, day, slug, size, age mark."""
+
+    def render_row(self, row: Row, width: int, state: RowState) -> Iterable[Strip]:
+        log: SessionLog = row.data
+        glyph = STATE_GLYPHS[log.state]
+        if width >= _WORDS_FROM:
+            glyph = f"{glyph} {log.state:<12}"
+        mark = "" if log.staleness == "fresh" else log.staleness
+        left: list[Piece] = [
+            (f"{glyph} ", "warn" if log.state == "stranded" else "muted"),
+            (f"{log.day[5:] if log.day else '--  '} ", "muted"),
+            (log.slug or log.entry.name, ""),
+        ]
+        if log.entry.link_target:
+            left.append((" →", "muted"))
+        right: list[Piece] = [
+            (size(log.entry.size), "muted"),
+            (f" {mark:<{_AGE_CELLS}}", "warn" if mark == "stale" else "muted"),
+        ]
+        return [self.line(width, left, right, row=state.row, dim=state.dim)]
+
+
+class SessionsPane(Pane):
+    HELP = (
+        "The logs of the workspace, newest first: day, slug, size and what the agent would say of its age "
+        "(verify after one day, stale after seven).  Enter shows a log.\n\n"
+        "State: + new since the last dream · ▿ stranded: older than the last dream and never read by one · "
+        "✓ consolidated: a dream that was applied read it."
+    )
+
+    @dataclass
+    class LogChosen(Message):
+        """Show this log."""
+
+        path: str
+
+    def __init__(self) -> None:
+        super().__init__("sessions")
+
+    def compose(self) -> ComposeResult:
+        yield SessionsList(id="sessions-list")
+
+    @property
+    def list(self) -> SessionsList:
+        return self.query_one(SessionsList)
+
+    def on_mount(self) -> None:
+        self.list.set_empty("Opening the memory…")
+
+    def show(self, sessions: tuple[SessionLog, ...], workspace: str) -> None:
+        """Show these logs; the cursor stays on its log when it is still there."""
+        self.set_count(f"{len(sessions):,}")
+        self.list.set_empty(
+            "No session logs yet: the agent writes one when a session ends."
+            if workspace
+            else "No workspace is selected; choose one in Scopes.",
+            "" if workspace else "1",
+            "" if workspace else "goes there",
+        )
+        self.list.set_rows([Row(log.entry.path, log) for log in sessions])
+
+    @on(LineList.Opened)
+    def _open(self, event: LineList.Opened) -> None:
+        event.stop()
+        self.post_message(self.LogChosen(event.row_id))
+
+    @on(LineList.Highlighted)
+    def _highlighted(self, event: LineList.Highlighted) -> None:
+        event.stop()
+
+    @property
+    def copyable(self) -> tuple[str, str] | None:
+        """What ``y`` copies here: (what it is, the text)."""
+        path = self.list.cursor_id
+        return None if path is None else ("the path", path)
