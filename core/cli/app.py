@@ -22,7 +22,7 @@ Exit codes:
   1    failed, declined, or (doctor) not healthy
   2    the command line, a setting or the place asked for is wrong
   3    there is no such path, chunk or workspace
-  70   a defect in memdeck; nothing was written
+  70   a defect in memdeck
   130  interrupted
 
 Data goes to stdout, everything else to stderr. --root, --workspace and --cwd are taken before and after a

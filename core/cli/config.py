@@ -146,5 +146,6 @@ def set_(
     if not confirmed(f"Write {change.file}?", (), yes=yes):
         say("Nothing was written.")
         raise typer.Exit(1)
+    state.course.changing = True
     apply(change)
     say(f"{change.key} is now {change.after} (was {change.before}).")

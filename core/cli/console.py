@@ -29,6 +29,14 @@ class Opener(Protocol):
     ) -> Memory: ...
 
 
+@dataclass(slots=True)
+class Course:
+    """How far a command has got: which memories are open, and whether it has begun to change something."""
+
+    opened: list[Memory] = field(default_factory=list)
+    changing: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class State:
     """What the options accepted everywhere say, and the world the command runs in."""
@@ -38,7 +46,7 @@ class State:
     root: str | None = None
     workspace: str | None = None
     cwd: str | None = None
-    opened: list[Memory] = field(default_factory=list)
+    course: Course = field(default_factory=Course)
 
     def at(self, root: str | None, workspace: str | None, cwd: str | None) -> State:
         """The same with options given nearer to the verb, which win."""
@@ -61,7 +69,7 @@ class State:
     def open(self) -> Memory:
         """Open the memory for a verb: what is wrong in the settings is said, and it is closed at the end."""
         memory = self.memory()
-        self.opened.append(memory)
+        self.course.opened.append(memory)
         say_problems(memory.settings)
         return memory
 

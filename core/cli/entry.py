@@ -60,9 +60,9 @@ def _run(argv: list[str], state: State) -> int:
         # typer's own usage errors (their class is not public) word what was wrong with the command line
         if callable(getattr(error, "format_message", None)):
             return _usage(error)
-        return _internal(error, state.environ)
+        return _internal(error, state)
     finally:
-        for memory in state.opened:
+        for memory in state.course.opened:
             memory.close()
 
 
@@ -82,9 +82,10 @@ def _usage(error: Any) -> int:
     return int(error.exit_code)
 
 
-def _internal(error: Exception, environ: Mapping[str, str]) -> int:
-    say(f"memdeck: internal error ({type(error).__name__}: {error}), nothing was written; please report")
-    if environ.get("MEMDECK_DEBUG") == "1":
+def _internal(error: Exception, state: State) -> int:
+    written = "a change had begun, see `memdeck doctor`" if state.course.changing else "nothing was written"
+    say(f"memdeck: internal error ({type(error).__name__}: {error}), {written}; please report")
+    if state.environ.get("MEMDECK_DEBUG") == "1":
         import traceback
 
         say("".join(traceback.format_exception(error)))

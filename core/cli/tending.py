@@ -91,6 +91,7 @@ def clear(
     if going and not confirmed(f"Clear {what}?", going, yes=yes):
         say("Nothing was cleared.")
         raise typer.Exit(1)
+    state.course.changing = True
     receipt = memory.clear(chosen)
     out(jsonout.dumps(jsonout.receipt(receipt)) if as_json else render.receipt(receipt))
     if receipt.failed:
@@ -122,6 +123,7 @@ def gc(
         if not confirmed(f"Remove {render.plural(len(going), 'folder')}?", going, yes=yes):
             say("Nothing was removed.")
             raise typer.Exit(1)
+        state.course.changing = True
         report = memory.gc(remove=True)
     out(jsonout.dumps(jsonout.gc(report)) if as_json else render.gc(report))
     if going and not remove:

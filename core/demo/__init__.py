@@ -1,4 +1,4 @@
-"""The made-up memory behind ``memdeck demo``: three projects over five months, copied out and moved up to today."""
+"""The made-up memory behind ``memdeck demo``: copied out, and moved through time so that it ends today."""
 
 from __future__ import annotations
 

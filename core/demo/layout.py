@@ -1,4 +1,4 @@
-"""Where the demo's files go: checkouts, workspace folders named by the agent's rules, agent memories, times."""
+"""Where the demo's files go: checkouts, workspaces under the names the agent gives them, agent memories."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from blake3 import blake3
-
 from core.demo.shift import Shift, second_written
+from core.store.identity import canonical, folder_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,9 @@ PROJECTS = (
     Project("tsubame"),
 )
 
-_LEFTOVER = ("/tmp/spike-yaml-loader", "tmp-spike-yaml-loader", date(2026, 4, 2))
+# A workspace that never got a log: the experiment it belonged to is long gone.
+_LEFTOVER = folder_of("/home/guest/spikes/yaml-loader")
+_LEFT = date(2026, 4, 2)
 _HOUR = 3600
 _EDITED = {  # curated files: when a person or a dream last wrote them
     "global/MEMORY.md": (date(2026, 6, 21), 9 * _HOUR + 41 * 60),
@@ -61,14 +62,9 @@ _EDITED = {  # curated files: when a person or a dream last wrote them
 _STARTED = (date(2026, 2, 3), 9 * _HOUR)
 
 
-def hash8(identity: str) -> str:
-    """First 8 hex digits of BLAKE3 over a workspace identity (UTF-8)."""
-    return blake3(os.fsencode(identity)).hexdigest()[:8]
-
-
 def folder_name(project: Project, checkout: Path) -> str:
-    """The workspace folder the agent uses for a checkout; project names are slugs already."""
-    return f"{project.name}-{hash8(project.identity or str(checkout.resolve()))}"
+    """The workspace folder the agent uses for a checkout."""
+    return folder_of(project.identity or canonical(str(checkout)))
 
 
 class Layout:
@@ -85,7 +81,7 @@ class Layout:
         return self.home / "projects" / project.name
 
     def put(self, path: Path, text: str, day: date, second: int) -> None:
-        """Write one file as given and set its modification time; ``day`` and ``second`` are of the base time."""
+        """Write one file as given; its modification time is ``second`` of the base ``day``, moved."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode())
         self.touch(path, day, second)
@@ -120,8 +116,7 @@ class Layout:
             self._workspace(project.name, folder, checkout)
             if project.dreamed is not None:
                 self.put(folder / ".dream-lock", "", *project.dreamed)
-        path, slug, _day = _LEFTOVER
-        (self.root / f"{slug}-{hash8(path)}" / "sessions").mkdir(parents=True)
+        (self.root / _LEFTOVER / "sessions").mkdir(parents=True)
 
     def write_agent_memories(self) -> None:
         """One agent memory of the person's (with a workspace folder) and a flat one inside a project."""
@@ -135,15 +130,17 @@ class Layout:
 
     def settle_folders(self) -> None:
         """Give every folder the time of the newest entry in it, bottom up."""
-        path, slug, day = _LEFTOVER
-        leftover = self.root / f"{slug}-{hash8(path)}"
-        self.touch(leftover / "sessions", day, 12 * _HOUR)
-        for folder, folders, files in os.walk(self.home, topdown=False):
-            entries = [os.stat(os.path.join(folder, name)).st_mtime for name in (*folders, *files)]
-            if entries:
-                os.utime(folder, (max(entries), max(entries)))
-            elif Path(folder) != leftover / "sessions":
-                self.touch(Path(folder), *_STARTED)
+        empty = self.root / _LEFTOVER / "sessions"
+        self.touch(empty, _LEFT, 12 * _HOUR)
+        for name, folders, files in os.walk(self.home, topdown=False):
+            folder = Path(name)
+            newest = max(
+                (folder.joinpath(entry).stat().st_mtime for entry in (*folders, *files)), default=None
+            )
+            if newest is not None:
+                os.utime(folder, (newest, newest))
+            elif folder != empty:
+                self.touch(folder, *_STARTED)
 
     def read(self, name: str) -> str:
         """A text of the demo, its dates moved; paths are filled in later, since they may hold dates too."""
@@ -152,7 +149,7 @@ class Layout:
     def _curated(self, name: str, path: Path, checkout: Path | None = None) -> None:
         text = self.read(name)
         if checkout is not None:
-            text = text.replace("{path}", str(checkout.resolve()))
+            text = text.replace("{path}", canonical(str(checkout)))
         self.put(path, text, *_EDITED[name])
 
     def _workspace(self, name: str, folder: Path, checkout: Path) -> None:

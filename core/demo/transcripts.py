@@ -1,4 +1,4 @@
-"""The demo's conversations, as the coding agent keeps them: summaries that tie a checkout to its workspace."""
+"""The demo's conversations as the agent keeps them, which tie a checkout to its workspace."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from urllib.parse import quote
 from blake3 import blake3
 
 from core.demo.layout import PROJECTS, Layout
+from core.store.identity import canonical
 
 _GROUP_BYTES = 255  # longest percent-encoded folder name the agent makes before it hashes
 
@@ -73,7 +74,7 @@ def write_sessions(layout: Layout) -> None:
     projects = {project.name: project for project in PROJECTS}
     for session in _SESSIONS:
         project = projects[session.project]
-        cwd = str(layout.checkout(project).resolve())
+        cwd = canonical(str(layout.checkout(project)))
         group = layout.grok_home / "sessions" / group_name(cwd)
         hours, minutes, seconds = (int(part) for part in session.ended.split(":"))
         written = (session.day, hours * 3600 + minutes * 60 + seconds)

@@ -182,6 +182,9 @@ class Database:
         """Give the reading connection inside one read transaction (one consistent picture)."""
         with self.read_lock:
             connection = self.reader
+            if connection.in_transaction:  # a caller of this thread has one open
+                yield connection
+                return
             connection.execute("BEGIN")
             try:
                 yield connection
