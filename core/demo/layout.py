@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 
 from core.demo.shift import Shift, second_written
-from core.store.identity import canonical, folder_of
+from core.store.identity import canonical, folder_of, lossy
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class Layout:
     def _curated(self, name: str, path: Path, checkout: Path | None = None) -> None:
         text = self.read(name)
         if checkout is not None:
-            text = text.replace("{path}", canonical(str(checkout)))
+            text = text.replace("{path}", lossy(canonical(str(checkout))))
         self.put(path, text, *_EDITED[name])
 
     def _workspace(self, name: str, folder: Path, checkout: Path) -> None:

@@ -6,6 +6,8 @@ import re
 import zlib
 from datetime import UTC, date, datetime, timedelta
 
+from core.errors import UsageError
+
 BASE_DAY = date(2026, 6, 30)
 """The day the texts are written for: the newest log is of this day."""
 
@@ -16,11 +18,23 @@ _DAY_SECONDS = 86_400
 
 
 class Shift:
-    """Moves everything from ``BASE_DAY`` to the UTC day of ``now`` (unix seconds)."""
+    """Moves everything from ``BASE_DAY`` to the UTC day of ``now`` (unix seconds).
+
+    Raises:
+        UsageError: ``now`` is not in the years 1971 to 9998, or is no time at all.
+    """
 
     def __init__(self, now: float) -> None:
+        try:
+            self.today = datetime.fromtimestamp(now, UTC).date()
+        except (ValueError, OverflowError, OSError):
+            self.today = date.min
+        if not 1971 <= self.today.year <= 9998:
+            raise UsageError(
+                f"the demo cannot be moved to {now!r} unix seconds",
+                hint="Set MEMDECK_NOW to something like 1767225600, or unset it.",
+            )
         self.now = now
-        self.today = datetime.fromtimestamp(now, UTC).date()
         self.days = (self.today - BASE_DAY).days
 
     def day(self, base: date) -> date:

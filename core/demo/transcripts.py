@@ -11,7 +11,7 @@ from urllib.parse import quote
 from blake3 import blake3
 
 from core.demo.layout import PROJECTS, Layout
-from core.store.identity import canonical
+from core.store.identity import canonical, lossy
 
 _GROUP_BYTES = 255  # longest percent-encoded folder name the agent makes before it hashes
 
@@ -74,7 +74,7 @@ def write_sessions(layout: Layout) -> None:
     projects = {project.name: project for project in PROJECTS}
     for session in _SESSIONS:
         project = projects[session.project]
-        cwd = canonical(str(layout.checkout(project)))
+        cwd = lossy(canonical(str(layout.checkout(project))))
         group = layout.grok_home / "sessions" / group_name(cwd)
         hours, minutes, seconds = (int(part) for part in session.ended.split(":"))
         written = (session.day, hours * 3600 + minutes * 60 + seconds)
