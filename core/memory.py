@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +27,7 @@ from core.index.model import (
 )
 from core.index.sync import Index, IndexOptions
 from core.index.watcher import Watcher, WatchEvent
+from core.opening import Opened, every_workspace, find_memory, find_workspace
 from core.search.report import (
     Also,
     Factors,
@@ -37,19 +37,13 @@ from core.search.report import (
     WhyReport,
 )
 from core.searching import Searcher, SearchRequest
-from core.settings import Settings, load_settings
+from core.settings import Settings
 from core.store import clear as clear_room
 from core.store import gc as gc_room
 from core.store.fsinfo import filesystem_kind
-from core.store.identity import GitRunner, canonical, identify
+from core.store.identity import GitRunner
 from core.store.layout import (
     Root,
-    default_root,
-    ephemeral_reason,
-    find_roots,
-    grok_home_of,
-    is_workspace_folder,
-    open_root,
     workspace_dir,
 )
 from core.store.listing import list_memory, overview, session_logs
@@ -66,7 +60,6 @@ from core.store.model import (
     SessionLog,
     WorkspaceInfo,
 )
-from core.store.names import HumanNames, read_started
 from core.store.paths import cache_dir, root_state_dir, state_dir
 from core.store.reading import Located, decode, read_bytes, read_text, resolve
 
@@ -111,33 +104,19 @@ class Memory:
     nothing.  Failures of the index never keep Markdown from being listed and read.
     """
 
-    def __init__(
-        self,
-        root: Root,
-        workspace: str,
-        *,
-        roots: tuple[Root, ...],
-        identity: Identity | None,
-        settings: Settings,
-        clock: Clock,
-        environ: Mapping[str, str],
-        ephemeral: str | None = None,
-        names: HumanNames | None = None,
-    ) -> None:
-        self._root = root
-        self._roots = roots
-        self._identity = identity
+    def __init__(self, found: Opened, *, environ: Mapping[str, str], clock: Clock) -> None:
+        self._found = found
+        self._root = found.root
+        self._roots = found.roots
         self._environ = environ
         self._clock = clock
-        self._ephemeral = ephemeral
-        self._names = names or HumanNames()
         self._network: dict[str, bool] = {}
         self._indexes: dict[tuple[str, str], Index] = {}
         self._lock = threading.RLock()
         self._watcher: Watcher | None = None
         self._dirty: set[str] | None = None
-        self.workspace = workspace
-        self.settings = settings
+        self.workspace = found.workspace
+        self.settings = found.settings
 
     # ── opening ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -164,37 +143,17 @@ class Memory:
             UsageError: the root is not a folder, or the workspace is unknown or ambiguous.
             SettingsError: a flag is wrong.
         """
-        home = home or environ.get("HOME") or str(Path.home())
-        chosen = open_root(root if root is not None else default_root(environ, home))
-        folder = cwd if cwd is not None else os.getcwd()
-        grok_home = grok_home_of(chosen.path)
-        settings = load_settings(environ, grok_home=grok_home, home=home, flags=flags)
-        names = HumanNames(grok_home, read_started(str(state_dir(environ))))
-        roots = find_roots(chosen, cwd=folder, home=home)
-        identity: Identity | None = None
-        ephemeral: str | None = None
-        if chosen.flat:
-            name = ""
-            identity = Identity("flat", chosen.path, "", "this memory is its own workspace")
-        elif workspace is not None:
-            name = _find_workspace(chosen, workspace, names)
-            identity = Identity("chosen", workspace, name, "chosen by name")
-        else:
-            identity = identify(folder, run_git=run_git)
-            name = identity.folder
-            temp = os.path.realpath(tempfile.gettempdir()) if temp_dir is None else temp_dir
-            ephemeral = ephemeral_reason(folder, canonical(folder), temp)
-        return cls(
-            chosen,
-            name,
-            roots=roots,
-            identity=identity,
-            settings=settings,
-            clock=clock or clock_from(environ),
+        found = find_memory(
+            root,
+            workspace=workspace,
+            cwd=cwd,
             environ=environ,
-            ephemeral=ephemeral,
-            names=names,
+            home=home,
+            flags=flags,
+            run_git=run_git,
+            temp_dir=temp_dir,
         )
+        return cls(found, environ=environ, clock=clock or clock_from(environ))
 
     def at(self, workspace: str, root: str | None = None) -> Memory:
         """The same memory looking at another workspace (``""``: global memory alone, or a flat root).
@@ -205,17 +164,16 @@ class Memory:
         chosen = self._root if root is None else self._root_at(root)
         name = "" if chosen.flat else workspace
         if name and not os.path.isdir(os.path.join(chosen.path, name)):
-            name = _find_workspace(chosen, workspace, self._names)
-        other = Memory(
-            chosen,
-            name,
-            roots=(chosen, *(item for item in self._roots if item.path != chosen.path)),
+            name = find_workspace(chosen, workspace, self._found.names)
+        found = replace(
+            self._found,
+            root=chosen,
+            roots=(chosen, *(item for item in self._roots if item != chosen)),
+            workspace=name,
             identity=Identity("chosen", workspace, name, "chosen by name"),
-            settings=self.settings,
-            clock=self._clock,
-            environ=self._environ,
-            names=self._names,
+            ephemeral=None,
         )
+        other = Memory(found, environ=self._environ, clock=self._clock)
         other._network = self._network
         return other
 
@@ -233,9 +191,9 @@ class Memory:
         return self._root.path
 
     @property
-    def identity(self) -> Identity | None:
+    def identity(self) -> Identity:
         """Why this workspace is the one that is looked at."""
-        return self._identity
+        return self._found.identity
 
     def now(self) -> float:
         """The product's clock, in unix seconds."""
@@ -246,10 +204,10 @@ class Memory:
         return overview(
             self._roots,
             current=self.workspace,
-            identity=self._identity,
-            names=self._names,
+            identity=self._found.identity,
+            names=self._found.names,
             mode=self.settings.memory.mode,
-            ephemeral=self._ephemeral,
+            ephemeral=self._found.ephemeral,
         )
 
     def sessions(self, workspace: str | None = None) -> tuple[SessionLog, ...]:
@@ -464,24 +422,7 @@ class Memory:
         return self._network[real]
 
     def _every_workspace(self) -> list[tuple[Root, str]]:
-        """Every (root, workspace folder) there is, this one first."""
-        found: list[tuple[Root, str]] = [(self._root, self.workspace)]
-        for root in self._roots:
-            if root.flat:
-                found.append((root, ""))
-                continue
-            try:
-                names = sorted(os.listdir(root.path))
-            except OSError:
-                continue
-            found += [
-                (root, name)
-                for name in names
-                if is_workspace_folder(os.path.join(root.path, name), name)
-                and not os.path.islink(os.path.join(root.path, name))
-                and os.path.isdir(os.path.join(root.path, name))
-            ]
-        return list(dict.fromkeys(found))
+        return every_workspace(self._roots, (self._root, self.workspace))
 
     # ── keeping order ────────────────────────────────────────────────────────────────────────────────
 
@@ -562,31 +503,3 @@ class Memory:
             watcher.stop()
         for index in indexes:
             index.close()
-
-
-def _find_workspace(root: Root, wanted: str, names: HumanNames) -> str:
-    """Find a workspace by folder name, unique prefix, or the ``org/repo`` or path it was derived from."""
-    try:
-        folders = [
-            name
-            for name in sorted(os.listdir(root.path))
-            if is_workspace_folder(os.path.join(root.path, name), name)
-        ]
-    except OSError:
-        folders = []
-    if wanted in folders:
-        return wanted
-    matches = [name for name in folders if wanted and name.startswith(wanted)]
-    if len(matches) != 1:
-        human = {folder: found.human for folder, found in names.find(folders).items()}
-        by_name = [folder for folder, name in human.items() if wanted in (name, name.rsplit("/", 1)[-1])]
-        matches = by_name if len(by_name) == 1 else matches
-    if len(matches) == 1:
-        return matches[0]
-    if matches:
-        raise UsageError(
-            f"{wanted!r} fits {len(matches)} workspaces: {', '.join(matches[:5])}",
-            hint="Give more of the name.",
-        )
-    known = f"There are: {', '.join(folders[:8])}." if folders else f"There are none under {root.path}."
-    raise UsageError(f"there is no workspace {wanted!r}", hint=known)

@@ -1,0 +1,116 @@
+"""Between façade and store: which root, which workspace, whose settings — found before anything is opened."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import UsageError
+from core.settings import Settings, load_settings
+from core.store.identity import GitRunner, canonical, identify
+from core.store.layout import (
+    Root,
+    default_root,
+    ephemeral_reason,
+    find_roots,
+    grok_home_of,
+    is_workspace_folder,
+    open_root,
+)
+from core.store.model import Identity
+from core.store.names import HumanNames, read_started
+from core.store.paths import state_dir
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What opening found out: the root and those beside it, the workspace and why, settings, names."""
+
+    root: Root
+    roots: tuple[Root, ...]
+    workspace: str
+    identity: Identity
+    settings: Settings
+    names: HumanNames
+    ephemeral: str | None = None
+
+
+def find_memory(
+    root: str | None,
+    *,
+    workspace: str | None,
+    cwd: str | None,
+    environ: Mapping[str, str],
+    home: str | None,
+    flags: Mapping[str, str] | None,
+    run_git: GitRunner | None,
+    temp_dir: str | None,
+) -> Opened:
+    """Find the memory to open; the arguments are those of ``Memory.open``."""
+    home = home or environ.get("HOME") or str(Path.home())
+    chosen = open_root(root if root is not None else default_root(environ, home))
+    folder = cwd if cwd is not None else os.getcwd()
+    grok_home = grok_home_of(chosen.path)
+    settings = load_settings(environ, grok_home=grok_home, home=home, flags=flags)
+    names = HumanNames(grok_home, read_started(str(state_dir(environ))))
+    ephemeral: str | None = None
+    if chosen.flat:
+        name = ""
+        identity = Identity("flat", chosen.path, "", "this memory is its own workspace")
+    elif workspace is not None:
+        name = find_workspace(chosen, workspace, names)
+        identity = Identity("chosen", workspace, name, "chosen by name")
+    else:
+        identity = identify(folder, run_git=run_git)
+        name = identity.folder
+        temp = os.path.realpath(tempfile.gettempdir()) if temp_dir is None else temp_dir
+        ephemeral = ephemeral_reason(folder, canonical(folder), temp)
+    roots = find_roots(chosen, cwd=folder, home=home)
+    return Opened(chosen, roots, name, identity, settings, names, ephemeral)
+
+
+def workspace_folders(root: Root) -> list[str]:
+    """The names of the workspace folders under an ordinary root; links are not followed."""
+    try:
+        names = sorted(os.listdir(root.path))
+    except OSError:
+        return []
+    return [
+        name
+        for name in names
+        if is_workspace_folder(os.path.join(root.path, name), name)
+        and not os.path.islink(os.path.join(root.path, name))
+        and os.path.isdir(os.path.join(root.path, name))
+    ]
+
+
+def every_workspace(roots: Sequence[Root], first: tuple[Root, str]) -> list[tuple[Root, str]]:
+    """Every (root, workspace folder) there is, ``first`` first."""
+    found = [first]
+    for root in roots:
+        found += [(root, "")] if root.flat else [(root, name) for name in workspace_folders(root)]
+    return list(dict.fromkeys(found))
+
+
+def find_workspace(root: Root, wanted: str, names: HumanNames) -> str:
+    """Find a workspace by folder name, unique prefix, or the ``org/repo`` or path it was derived from."""
+    folders = workspace_folders(root)
+    if wanted in folders:
+        return wanted
+    matches = [name for name in folders if wanted and name.startswith(wanted)]
+    if len(matches) != 1:
+        human = {folder: found.human for folder, found in names.find(folders).items()}
+        by_name = [folder for folder, name in human.items() if wanted in (name, name.rsplit("/", 1)[-1])]
+        matches = by_name if len(by_name) == 1 else matches
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise UsageError(
+            f"{wanted!r} fits {len(matches)} workspaces: {', '.join(matches[:5])}",
+            hint="Give more of the name.",
+        )
+    known = f"There are: {', '.join(folders[:8])}." if folders else f"There are none under {root.path}."
+    raise UsageError(f"there is no workspace {wanted!r}", hint=known)
