@@ -112,7 +112,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         if style is None:
             classes = [f"line--{name}" for name in (*row.split(), *names.split())]
             style = self.get_component_rich_style(*classes) if classes else self.rich_style
-            if row and names and names != "accent" and self.has_focus:
+            if row == "cursor" and names and names != "accent" and self.has_focus:
                 # On the focused row one colour fits its ground in every theme; only weight and line differ.
                 style += Style(color=self.get_component_rich_style(f"line--{row}").color)
             if dim:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from tui.format import ELLIPSIS, width_of
 from tui.text import clean
@@ -94,3 +95,23 @@ def around(text: str, spans: Sequence[Span], width: int) -> tuple[str, tuple[Spa
         start -= 1
     shift = start - 1  # one cell for the ellipsis
     return ELLIPSIS + text[start:], tuple((a - shift, b - shift) for a, b in spans)
+
+
+def painted(
+    text: str, low: int, start: int, end: int, look: str, layers: list[tuple[tuple[Span, ...], str]]
+) -> list[Piece]:
+    """``text[start:end]`` as pieces in ``look``, each layer's spans (offsets from ``low``) adding its own."""
+    edges = {start, end}
+    inside: list[tuple[int, int, str]] = []
+    for spans, name in layers:
+        for left, right in spans:
+            left, right = max(start, left + low), min(end, right + low)
+            if left < right:
+                edges.update((left, right))
+                inside.append((left, right, name))
+    cuts = sorted(edges)
+    pieces: list[Piece] = []
+    for left, right in pairwise(cuts):
+        names = [name for a, b, name in inside if a <= left and right <= b]
+        pieces.append((text[left:right], " ".join([look, *names]).strip()))
+    return pieces

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from textual.strip import Strip
 
@@ -43,9 +43,11 @@ class ScorePane(ScrollPane):
         if item is None or report is None:
             self._explain(self._nothing)
         elif hasattr(item, "matched_by"):
-            self._explain(lambda width: also_lines(item, width))
+            also = cast("Also", item)
+            self._explain(lambda width: also_lines(also, width))
         else:
-            self._explain(lambda width: hit_lines(item, report, width, weights))
+            hit = item
+            self._explain(lambda width: hit_lines(hit, report, width, weights))
 
     def show_why(
         self, why: WhyReport, report: SearchReport | None = None, weights: Weights | None = None
