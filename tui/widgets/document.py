@@ -6,7 +6,7 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -123,19 +123,24 @@ def prepare_document(
     text: FileText, spans: Iterable[ChunkSpan] = (), *, matched: Iterable[str] = (), chunk: str | None = None
 ) -> Document:
     ordered = tuple(sorted(spans, key=lambda span: (span.start_line, span.ordinal)))
-    return Document(
+    document = Document(
         path=text.path,
         first=text.first,
         total=text.total,
         lines=[clean(line) for line in text.lines],
         kinds=_kinds(text.lines),
         spans=ordered,
-        chunk=next((span for span in ordered if span.id == chunk), None),
-        pattern=pattern_of(matched),
         limit=_limit(text),
         banner=_banner(text),
         _starts=tuple(span.start_line for span in ordered),
     )
+    return select_chunk(document, chunk, matched)
+
+
+def select_chunk(document: Document, chunk: str | None, matched: Iterable[str]) -> Document:
+    """The same document with another chunk selected and other words marked; its layouts stay valid."""
+    span = next((span for span in document.spans if span.id == chunk), None)
+    return replace(document, chunk=span, pattern=pattern_of(matched))
 
 
 def lay_out(document: Document, width: int) -> Layout:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -26,6 +27,7 @@ from tui.widgets.document import (
     lay_out,
     matches_in,
     prepare_preview,
+    select_chunk,
 )
 from tui.widgets.line_view import Piece, ScrollPane
 from tui.widgets.marked import Span, painted, spans_in
@@ -33,6 +35,7 @@ from tui.widgets.marked import Span, painted, spans_in
 if TYPE_CHECKING:
     from textual.selection import Selection
 
+    from core.errors import MemdeckError
     from core.memory import ChunkSpan
 
 __all__ = ["PreparedPreview", "PreviewPane", "prepare_preview"]
@@ -134,6 +137,18 @@ class PreviewPane(ScrollPane):
         else:
             self.scroll_to(y=0, animate=False, immediate=True)
 
+    def select(self, chunk: str | None, matched: Iterable[str] = ()) -> None:
+        """Select another chunk of the file that is shown, with its words, and go to it; nothing is read again."""
+        if self._document is not None:
+            self._document = select_chunk(self._document, chunk, matched)
+            self.refresh()
+            if self._document.chunk is not None:
+                self.scroll_to_line(self._document.chunk.start_line)
+
+    def show_failure(self, error: MemdeckError) -> None:
+        """Say that the file could not be read, what that means for the data and what to do."""
+        self.clear("\n".join(line for line in (f"✗ {error}", error.data, error.hint) if line))
+
     def clear(self, sentence: str = "", key: str = "", leads: str = "") -> None:
         """Show no file but a sentence, and below it what ``key`` does."""
         self._document = self._layout = None
@@ -207,7 +222,9 @@ class PreviewPane(ScrollPane):
         if not sentence:
             return []
         lines: list[list[Piece]] = [[]]
-        lines += [[(" ", ""), (row, "muted")] for row in fmt.wrap(clean(sentence), max(4, width - 2))]
+        for part in sentence.split("\n"):
+            look = "bad" if part.startswith("✗") else "muted"
+            lines += [[(" ", ""), (row, look)] for row in fmt.wrap(clean(part), max(4, width - 2))]
         if key:
             lines.append([(" ", ""), (key, "strong"), (f" {leads}", "muted")])
         return lines
@@ -225,7 +242,9 @@ class PreviewPane(ScrollPane):
         if last and index == document.limit:
             return self.rule(DREAM_RULE, width)
         start, end = layout.slice_of(index, part, len(text))
-        end = start + len(text[start:end].rstrip(" "))  # a blank at the edge of a wrapped row is not cut with …
+        end = start + len(
+            text[start:end].rstrip(" ")
+        )  # a blank at the edge of a wrapped row is not cut with …
         span = document.span_at(number)
         row = "chunk" if span is not None and span is document.chunk else ""
         # A wrapped line carries its number and the corner of its chunk on one row only.
