@@ -75,14 +75,18 @@ class HumanNames:
             self._add_path(entry.cwd, "started-here")
             if entry.remote:
                 self._add(entry.remote, "started-here")
-        for folder in sorted(wanted - self._known.keys()):
+        for folder in sorted(self._unknown(wanted)):
             path = heading(folder)
             if path is not None:
                 self._add_path(path, "template")
         for read in (self._read_groups, self._read_summaries):
-            if wanted - self._known.keys():
+            if self._unknown(wanted):
                 read()
-        return {folder: self._known[folder] for folder in wanted & self._known.keys()}
+        return {folder: self._known[folder] for folder in wanted if folder in self._known}
+
+    def _unknown(self, wanted: set[str]) -> list[str]:
+        # Membership only: several threads may look at an overview while another one still adds names.
+        return [folder for folder in wanted if folder not in self._known]
 
     def _add(self, identity: str, origin: NameOrigin) -> None:
         self._known.setdefault(folder_of(identity), HumanName(lossy(identity), origin))
