@@ -27,7 +27,7 @@ class Project:
 
 CURRENT = "widgets"
 PROJECTS = (
-    # Seven logs wait since its last dream: ready for the next one.
+    # Ten logs wait since its last dream: ready for the next one.
     Project(
         "widgets",
         remote="git@git.example.test:acme/widgets.git",
@@ -45,6 +45,8 @@ PROJECTS = (
     Project("tsubame"),
 )
 
+# One log was renamed by hand.  It is so only in the copy: not every installer unpacks such names.
+_RENAMED = ("deploy-settings", "部署配置")
 # A workspace that never got a log: the experiment it belonged to is long gone.
 _LEFTOVER = folder_of("/home/guest/spikes/yaml-loader")
 _LEFT = date(2026, 4, 2)
@@ -65,6 +67,16 @@ _STARTED = (date(2026, 2, 3), 9 * _HOUR)
 def folder_name(project: Project, checkout: Path) -> str:
     """The workspace folder the agent uses for a checkout."""
     return folder_of(project.identity or canonical(str(checkout)))
+
+
+def _renamed(name: str) -> str:
+    """The log's name in the copy; as it is where the file system's encoding cannot spell the new one."""
+    new = name.replace(*_RENAMED)
+    try:
+        os.fsencode(new)
+    except UnicodeEncodeError:
+        return name
+    return new
 
 
 class Layout:
@@ -157,5 +169,5 @@ class Layout:
         for log in sorted((self.texts / name / "sessions").iterdir()):
             text = self.read(f"{name}/sessions/{log.name}")
             day = date.fromisoformat(log.name[:10])
-            moved = self.shift.text(log.name)
+            moved = _renamed(self.shift.text(log.name))
             self.put(folder / "sessions" / moved, text, day, second_written(log.name, text))

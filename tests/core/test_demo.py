@@ -85,6 +85,11 @@ def test_leaves_texts_alone_on_the_day_they_were_written_for(tmp_path: Path) -> 
         assert copy.read_bytes() == path.read_bytes()
 
 
+def test_one_log_has_a_name_in_chinese(demo: DemoPaths) -> None:
+    (name,) = [path.name for path in logs(demo) if not path.name.isascii()]
+    assert name == "2027-02-06-部署配置-019e5db8.md"
+
+
 def test_ends_today_and_reaches_back_for_months(demo: DemoPaths) -> None:
     days = sorted(date.fromisoformat(path.name[:10]) for path in logs(demo))
     assert days[-1] == date(2027, 3, 14)
