@@ -143,6 +143,9 @@ EVERYWHERE = ("app.palette", "app.quit")
 
 
 def _bindings(everywhere: bool) -> list[Binding]:
+    # What moves the focus has priority: it acts before the next key is looked at, so that what is typed right
+    # behind ``/`` lands in the query box.  A text field still gets the letters it takes: Textual leaves those
+    # out.  Everything else waits its turn in the focused widget, behind the cursor keys typed before it.
     return [
         Binding(
             action.keys,
@@ -151,6 +154,7 @@ def _bindings(everywhere: bool) -> list[Binding]:
             id=action.id,
             show=False,
             tooltip=action.help,
+            priority=action.id == "search.focus" or action.id.startswith("pane."),
         )
         for action in ACTIONS
         if action.keys and (action.id in EVERYWHERE) is everywhere

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-import styles
 from textual import on
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
 from textual.dom import DOMNode
 
+import styles
 from tui.actions import APP_BINDINGS
 from tui.keymap import usable_keymap
 from tui.messages import MemoryOpened, OpenFailed
@@ -87,7 +87,9 @@ class MemdeckApp(App[int], inherit_bindings=False):
         for binding in clashed_bindings:
             if binding.id and binding.id not in self._said_clashes:
                 self._said_clashes.add(binding.id)
-                self._complain(f"{binding.key} is taken by another action now; {binding.id} has no key.", "Keys")
+                self._complain(
+                    f"{binding.key} is taken by another action now; {binding.id} has no key.", "Keys"
+                )
 
     def _complain(self, text: str, title: str) -> None:
         self.notify(clean_lines(text), title=title, severity="warning", markup=False, timeout=8)

@@ -21,7 +21,15 @@ from tui.widgets.search_box import SearchBox
 UNUSABLE = frozenset({"ctrl+m", "ctrl+i", "ctrl+h", "ctrl+j", "ctrl+b", "ctrl+a", "ctrl+left_square_bracket"})
 """Enter, tab, backspace, line feed, tmux's and screen's prefix, escape: many terminals send these for those."""
 
-_OWNERS: tuple[type[DOMNode], ...] = (LineList, ScopesList, SearchBox, ReadingScreen, WhyScreen, Confirm, Jump)
+_OWNERS: tuple[type[DOMNode], ...] = (
+    LineList,
+    ScopesList,
+    SearchBox,
+    ReadingScreen,
+    WhyScreen,
+    Confirm,
+    Jump,
+)
 
 
 def every_binding() -> Iterator[Binding]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Watcher,
     )
     from tui.session import SearchRequest
+    from tui.widgets.document import PreparedPreview
     from tui.widgets.prepared import PreparedReport
 
 
@@ -97,10 +98,21 @@ class Shown(Message):
 
 @dataclass
 class FileLoaded(Message):
-    """A file to preview was read, with the chunks it is cut into."""
+    """The file at ``path`` was read to be previewed, with the chunks it is cut into."""
 
+    path: str
     text: FileText
     spans: tuple[ChunkSpan, ...]
+    prepared: PreparedPreview
+    generation: int
+
+
+@dataclass
+class FileFailed(Message):
+    """A file to preview could not be read."""
+
+    path: str
+    error: MemdeckError
     generation: int
 
 

@@ -6,12 +6,12 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from core.errors import MemdeckError, NotFound
 from core.index.model import ChunkSpan, DoctorReport, Finding, IndexStatus, SyncReport, WatchStatus
 from core.search.report import Also, Factors, Hit, SearchReport, Stage, WhyReport
+from core.settings import Settings
 from core.store.model import (
     FileEntry,
     FileText,
@@ -43,14 +43,8 @@ Run `make all` before a release; the CI caches the wheel by lock file.
 """
 
 
-def settings(**keys: str) -> Any:
-    return SimpleNamespace(
-        search=SimpleNamespace(max_results=6, min_score=0.7),
-        dream=SimpleNamespace(enabled=True, min_hours=24, min_sessions=5),
-        ui=SimpleNamespace(theme="memdeck-dark"),
-        keys=keys,
-        problems=(),
-    )
+def settings(**keys: str) -> Settings:
+    return Settings(keys={name.replace("_", "."): value for name, value in keys.items()})
 
 
 def entry(path: str, source: Any, size: int) -> FileEntry:

@@ -14,11 +14,10 @@ from textual.widgets import Static
 
 from tui.actions import BY_ID, FOOTER_MAX, FOOTERS, MAIN_BINDINGS, PLACES, Place
 from tui.session import Session
+from tui.widgets.framed import PreviewFrame, ScoreFrame
 from tui.widgets.header import Header
 from tui.widgets.jump import Jump
 from tui.widgets.pane import Pane
-from tui.widgets.preview_pane import PreviewPane
-from tui.widgets.score_pane import ScorePane
 from tui.widgets.scopes import ScopesPane
 from tui.widgets.search_box import SearchBox
 from tui.widgets.search_pane import SearchPane
@@ -61,15 +60,15 @@ class DeckScreen(Screen[None], inherit_bindings=False):
             with Vertical(id="middle"):
                 yield SearchPane(self.session)
             with Vertical(id="right"):
-                yield ScorePane()
-                yield PreviewPane(self.session)
+                yield ScoreFrame()
+                yield PreviewFrame(self.session)
         yield Static(
             Content(f"memdeck needs {MIN_WIDTH} × {MIN_HEIGHT} cells.\nMake the window larger, or ctrl+q."),
             id="too-small",
         )
         yield ErrorStrip(id="error")
         yield NoteStrip(id="note")
-        yield KeyBar(id="keys")
+        yield KeyBar()
 
     # The parts
 
@@ -86,12 +85,12 @@ class DeckScreen(Screen[None], inherit_bindings=False):
         return self.query_one(SearchPane)
 
     @property
-    def score(self) -> ScorePane:
-        return self.query_one(ScorePane)
+    def score(self) -> ScoreFrame:
+        return self.query_one(ScoreFrame)
 
     @property
-    def preview(self) -> PreviewPane:
-        return self.query_one(PreviewPane)
+    def preview(self) -> PreviewFrame:
+        return self.query_one(PreviewFrame)
 
     def pane(self, place: Place) -> Pane:
         return self.query_one(f"#{place}", Pane)

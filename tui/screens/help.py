@@ -33,7 +33,9 @@ class HelpScreen(ReadingScreen):
         body = Content.assemble(
             pane.HELP,
             "\n\n",
-            Content("\n").join([*_own_keys(focused, rebound), Content(""), *_action_keys(key_of), Content("")]),
+            Content("\n").join(
+                [*_own_keys(focused, rebound), Content(""), *_action_keys(key_of), Content("")]
+            ),
             "\n",
             Content.styled(
                 "Keys are set in memdeck's config under [keys], by the names at the right; "

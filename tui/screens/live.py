@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from textual import on, work
@@ -240,12 +239,13 @@ class LiveScreen(DeckScreen):
     def _say_header(self) -> None:
         if not self.session.is_open:
             return
-        memory, info, last = self.session.memory, self.selected_info(), self.searching.last
+        memory, last = self.session.memory, self.searching.last
+        human, origin = self._called()
         mode = last.mode if last is not None and last.mode != "newest" else self.query_one(Header).facts.mode
         self.query_one(Header).facts = HeaderFacts(
             workspace=memory.workspace,
-            human=(info.human or "") if info else "",
-            origin=origin_words(info.origin) if info else "",
+            human=human,
+            origin=origin,
             watch=self.watcher.status if self.watcher is not None else None,
             status=self.status,
             mode=mode,
@@ -253,6 +253,21 @@ class LiveScreen(DeckScreen):
             opening=False,
             demo=self.demo,
         )
+
+    def _called(self) -> tuple[str, str]:
+        """The human name of the workspace that is searched, and how it is known."""
+        memory, info = self.session.memory, self.selected_info()
+        identity = self.overview.identity if self.overview is not None else None
+        if (
+            identity is not None
+            and identity.kind in ("remote", "path")
+            and identity.folder == memory.workspace
+        ):
+            if memory.root == self.session.home.root:
+                return identity.value, origin_words(identity.kind)
+        if info is None:
+            return "", ""
+        return info.human or "", origin_words(info.origin)
 
     def _say_notes(self) -> None:
         self.query_one(NoteStrip).say("\n".join(self._notes()[:2]))
@@ -293,6 +308,10 @@ def _behind_words(status: IndexStatus, now: float) -> str:
 
 
 def _sync_words(report: SyncReport, seconds: float) -> str:
-    taken = f"{report.files_indexed:,} taken in, {report.files_removed:,} gone" if report.changed else "all in step"
+    taken = (
+        f"{report.files_indexed:,} taken in, {report.files_removed:,} gone"
+        if report.changed
+        else "all in step"
+    )
     notes = "".join(f"\n{clean(note)}" for note in report.notes)
     return f"{count(report.files_seen, 'file')}: {taken} ({seconds:.1f} s){notes}"

@@ -74,7 +74,8 @@ class MainScreen(LiveScreen):
 
     @on(SearchPane.Selected)
     def _selected(self, event: SearchPane.Selected) -> None:
-        self.score.show(event.item, event.report)
+        search = self.session.memory.settings.search
+        self.score.show(event.item, event.report, (search.text_weight, search.vector_weight))
         if event.item is None or event.report is None:
             return
         # A refresh selects the same chunk again; a file opened by hand meanwhile is left where it is.
@@ -189,7 +190,9 @@ class MainScreen(LiveScreen):
             return
 
         def work(memory: Memory) -> SyncReport:
-            return memory.reindex(rebuild, lambda done, total: self.post_message(Progress(done, total)) and None)
+            return memory.reindex(
+                rebuild, lambda done, total: self.post_message(Progress(done, total)) and None
+            )
 
         self.sync(work, asked=True)
         self.survey()
@@ -233,7 +236,10 @@ class MainScreen(LiveScreen):
         )
 
     def action_clear(self, what: What) -> None:
-        named = {"workspace": f"Clear {clean(self.session.memory.workspace)}?", "global": "Clear global memory?"}
+        named = {
+            "workspace": f"Clear {clean(self.session.memory.workspace)}?",
+            "global": "Clear global memory?",
+        }
         self._confirmed(
             named.get(what, "Clear everything?"),
             lambda memory: memory.clear_preview(what),
@@ -256,7 +262,9 @@ class MainScreen(LiveScreen):
             if not listed:
                 self.notify("There is nothing to remove.", markup=False)
                 return
-            consequence = "It goes to the trash and can be brought back from there; every index is cleared of it."
+            consequence = (
+                "It goes to the trash and can be brought back from there; every index is cleared of it."
+            )
             if not await self.app.push_screen_wait(Confirm(question, listed, consequence, verb)):
                 return
             receipt = await self.session.ask(do)
@@ -275,10 +283,14 @@ class MainScreen(LiveScreen):
 
     def action_help(self) -> None:
         place: Place | Literal["query"] = "query" if isinstance(self.focused, SearchBox) else self.place
-        self.app.push_screen(HelpScreen(self.pane(self.place), place, self.focused, self.key_of, self.app_keymap))
+        self.app.push_screen(
+            HelpScreen(self.pane(self.place), place, self.focused, self.key_of, self.app_keymap)
+        )
 
     def action_leave(self) -> None:
-        if self.query_one(ErrorStrip).close():
+        if isinstance(self.focused, SearchBox):
+            self.go("results")
+        elif self.query_one(ErrorStrip).close():
             self._error_of = ""
         elif self.zoomed:
             self.action_zoom()
@@ -317,5 +329,3 @@ class MainScreen(LiveScreen):
         """Until the memory is open nothing can be asked of it."""
         waits = action in ("cycle_scope", "why", "rescan", "rebuild", "doctor", "gc", "clear")
         return self.session.is_open if waits else True
-
-

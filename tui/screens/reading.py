@@ -22,7 +22,9 @@ class ReadingScreen(ModalScreen[None]):
     """Shows ``body`` (already through the gate) under a title; ``esc`` closes."""
 
     BINDINGS = [
-        Binding("escape,q,question_mark", "close", "Close", id="reading.close", tooltip="Back to where you were."),
+        Binding(
+            "escape,q,question_mark", "close", "Close", id="reading.close", tooltip="Back to where you were."
+        ),
         Binding("j,down", "scroll(1)", "Down", id="reading.down", tooltip="One line down."),
         Binding("k,up", "scroll(-1)", "Up", id="reading.up", tooltip="One line up."),
         Binding("pagedown,space", "page(1)", "Page down", id="reading.pagedown", tooltip="One page down."),

@@ -79,7 +79,9 @@ class WhyScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         chunks = self.query_one(ChunkList)
         chunks.set_empty("This file has no chunks: it is empty.")
-        chunks.set_rows([Row(span.id, (span, self._first_line(span))) for span in self._spans], cursor=self._chunk)
+        chunks.set_rows(
+            [Row(span.id, (span, self._first_line(span))) for span in self._spans], cursor=self._chunk
+        )
         chunks.focus()
 
     def _first_line(self, span: ChunkSpan) -> str:
@@ -97,7 +99,9 @@ class WhyScreen(ModalScreen[None]):
     async def _ask(self, chunk: str) -> None:
         await asyncio.sleep(PAUSE)
         try:
-            answer: WhyReport | MemdeckError = await self._session.ask(lambda memory: memory.why(self._query, chunk))
+            answer: WhyReport | MemdeckError = await self._session.ask(
+                lambda memory: memory.why(self._query, chunk)
+            )
         except Exception as error:
             answer = as_error(error, "The explanation")
         self.post_message(self.Answered(chunk, answer))
@@ -106,7 +110,9 @@ class WhyScreen(ModalScreen[None]):
     def _answered(self, event: Answered) -> None:
         if event.chunk != self.query_one(ChunkList).cursor_id:
             return
-        self._said = error_body(event.answer) if isinstance(event.answer, Exception) else why_body(event.answer)
+        self._said = (
+            error_body(event.answer) if isinstance(event.answer, Exception) else why_body(event.answer)
+        )
         self.query_one("#why-text", Static).update(self._said)
         self.query_one("#why-answer").scroll_home(animate=False)
 

@@ -23,7 +23,13 @@ class Confirm(ModalScreen[bool]):
     BINDINGS = [
         Binding("y", "answer(True)", "Yes", id="confirm.yes", tooltip="Do it."),
         Binding("n,escape", "answer(False)", "No", id="confirm.no", tooltip="Leave everything as it is."),
-        Binding("left,right,up,down", "other", "Other answer", id="confirm.other", tooltip="Move between the answers."),
+        Binding(
+            "left,right,up,down",
+            "other",
+            "Other answer",
+            id="confirm.other",
+            tooltip="Move between the answers.",
+        ),
     ]
 
     def __init__(self, question: str, listed: Sequence[str], consequence: str, verb: str) -> None:

@@ -42,8 +42,8 @@ class Pane(Vertical):
 
     HELP: ClassVar[str] = ""
 
-    def __init__(self, place: Place, title: str = "", *, id: str | None = None) -> None:
-        super().__init__(id=id or place)
+    def __init__(self, place: Place, title: str = "") -> None:
+        super().__init__(id=place)
         self.place = place
         self._title = title or PLACE_TITLES[place]
         self._count = ""

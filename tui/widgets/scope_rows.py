@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from tui.format import age, count, size
+from tui.format import age, count, fit, size, width_of
+from tui.text import clean
 from tui.widgets.line_list import Row
 from tui.widgets.line_view import Piece
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 Kind = Literal["global", "workspace", "file", "sessions", "fact", "group", "root", "problems"]
 
 AGENTS = "agents"
+_LEAST_ASIDE = 9  # cells; less of a human name says nothing
 
 # One cell each, none of them an emoji; the help of the pane and the foot of the list say them in words.
 CURRENT = "*"
@@ -43,14 +45,17 @@ class ScopeRow:
     selected: bool = False
     info: WorkspaceInfo | None = None
 
-    def pieces(self) -> list[Piece]:
+    def pieces(self, width: int) -> list[Piece]:
+        """The left side in at most ``width`` cells: the name gives way before its marks, the aside first."""
         fold = " " if self.opened is None else "▾" if self.opened else "▸"
-        name_look = "strong" if self.selected else "muted" if self.kind == "fact" else ""
-        pieces: list[Piece] = [("  " * self.depth + fold, "muted"), (self.label, name_look)]
-        if self.marks:
-            pieces.append((f" {self.marks}", "strong"))
-        if self.aside:
-            pieces.append((f"  {self.aside}", "muted"))
+        start = "  " * self.depth + fold
+        marks = f" {self.marks}" if self.marks else ""
+        name = fit(clean(self.label), max(4, width - len(start) - len(marks)))
+        look = "strong" if self.selected else "muted" if self.kind == "fact" else ""
+        pieces: list[Piece] = [(start, "muted"), (name, look), (marks, "strong")]
+        room = width - sum(width_of(text) for text, _ in pieces) - 2
+        if self.aside and room >= _LEAST_ASIDE:
+            pieces.append(("  " + fit(clean(self.aside), room, side="left"), "muted"))
         return pieces
 
 
@@ -72,10 +77,10 @@ def origin_words(origin: str) -> str:
     return {
         "remote": "by remote",
         "path": "by path",
-        "template": "from its heading",
-        "session-summary": "from the agent's sessions",
-        "started-here": "started here",
-        "flat": "the project's own",
+        "template": "by its heading",
+        "session-summary": "by a session",
+        "started-here": "opened here",
+        "flat": "own root",
         "unknown": "origin unknown",
     }.get(origin, origin)
 
@@ -101,13 +106,13 @@ def dream_words(info: WorkspaceInfo, dream: DreamSettings, now: float) -> str:
 def warnings_of(info: WorkspaceInfo) -> Iterator[str]:
     """What the marks of a workspace mean, in words."""
     if info.stranded:
-        yield f"{STRANDED} {count(info.stranded, 'log')} stranded: no dream will read {'it' if info.stranded == 1 else 'them'}"
+        yield f"{STRANDED} {count(info.stranded, 'log')} stranded"
     if info.past_dream_limit:
-        yield f"{PAST_LIMIT} past 16,000 bytes: a dream of the agent drops the rest"
+        yield f"{PAST_LIMIT} past 16,000 bytes"
     if info.near_duplicates:
-        yield f"{NEAR_DUPLICATE} nearly the same as {', '.join(info.near_duplicates)}"
+        yield f"{NEAR_DUPLICATE} like {', '.join(info.near_duplicates)}"
     if info.ephemeral:
-        yield "temporary folder: the agent keeps nothing for it"
+        yield "temporary: the agent keeps nothing"
     for problem in info.problems:
         yield f"{PROBLEM} {problem.message}"
 

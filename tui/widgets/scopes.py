@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import Static
 
+from tui.format import width_of
 from tui.text import content
 from tui.widgets.line_list import LineList, Row, RowState
 from tui.widgets.pane import Pane
@@ -35,9 +36,15 @@ class ScopesList(LineList):
     """The rows; folding is a key of its own, so that Enter can always mean *go there*."""
 
     BINDINGS = [
-        Binding("space", "fold", "Fold", id="scopes.fold", show=False, tooltip="Show or hide what lies inside"),
-        Binding("right", "fold(True)", "Unfold", id="scopes.unfold", show=False, tooltip="Show what lies inside"),
-        Binding("left", "fold(False)", "Fold up", id="scopes.fold-up", show=False, tooltip="Hide what lies inside"),
+        Binding(
+            "space", "fold", "Fold", id="scopes.fold", show=False, tooltip="Show or hide what lies inside"
+        ),
+        Binding(
+            "right", "fold(True)", "Unfold", id="scopes.unfold", show=False, tooltip="Show what lies inside"
+        ),
+        Binding(
+            "left", "fold(False)", "Fold up", id="scopes.fold-up", show=False, tooltip="Hide what lies inside"
+        ),
     ]
 
     @dataclass
@@ -49,7 +56,8 @@ class ScopesList(LineList):
 
     def render_row(self, row: Row, width: int, state: RowState) -> Iterable[Strip]:
         data: ScopeRow = row.data
-        return [self.line(width, data.pieces(), [(data.right, "muted")], row=state.row, dim=state.dim)]
+        left = data.pieces(width - width_of(data.right) - 1)
+        return [self.line(width, left, [(data.right, "muted")], row=state.row, dim=state.dim)]
 
     def action_fold(self, unfold: bool | None = None) -> None:
         if self.cursor_id is not None:
@@ -61,7 +69,10 @@ class ScopesPane(Pane):
 
     DEFAULT_CSS = """
     ScopesPane {
-        #scopes-foot { height: auto; max-height: 4; padding: 0 1; color: $text-muted; &:ansi { text-style: dim; } }
+        #scopes-foot {
+            height: auto; max-height: 5; padding: 0 1; color: $text-muted; border-top: solid $border-blurred;
+            &:ansi { text-style: dim; }
+        }
     }
     """
     HELP = (

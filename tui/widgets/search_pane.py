@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from textual import on, work
 from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.content import Content
 from textual.message import Message
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
-from tui.messages import Failed, SearchFailed, Searched, Shown, Submitted
+from tui.messages import Failed, Searched, SearchFailed, Shown, Submitted
 from tui.session import SCOPE_TITLES, SearchRequest, Session, as_error
 from tui.widgets.line_list import LineList
 from tui.widgets.pane import Pane
@@ -30,10 +32,12 @@ class SearchPane(Pane):
 
     DEFAULT_CSS = """
     SearchPane {
+        #query-line { height: 2; border-bottom: solid $border-blurred; }
+        #query-prompt { width: 3; padding: 0 1; color: $text-muted; &:ansi { text-style: dim; } }
+        #query-line:focus-within > #query-prompt { color: $accent; text-style: bold; }
         SearchBox {
-            height: 2; padding: 0 1; background: $background; color: $foreground;
-            border: none; border-bottom: solid $border-blurred;
-            &:focus { border: none; border-bottom: solid $border-blurred; }
+            height: 1; width: 1fr; padding: 0; border: none; background: $background; color: $foreground;
+            &:focus { border: none; }
             & > .input--placeholder { color: $text-muted; &:ansi { text-style: dim; } }
         }
     }
@@ -42,7 +46,7 @@ class SearchPane(Pane):
         "Type, and the list follows.  It holds what the agent would get, with rank, score and source "
         "(G global, W workspace memory, S session log); below a rule, dimmed, the candidates that fell out, each "
         "with its reason; below that what the agent's rules miss.\n\n"
-        "In the box: source:session, age:<7d and path:auth narrow the search; \"…\" keeps words together."
+        'In the box: source:session, age:<7d and path:auth narrow the search; "…" keeps words together.'
     )
 
     @dataclass
@@ -63,7 +67,9 @@ class SearchPane(Pane):
         self._waiting = False
 
     def compose(self) -> ComposeResult:
-        yield SearchBox(id="query", placeholder="Search this memory")
+        with Horizontal(id="query-line"):
+            yield Static(Content("›"), id="query-prompt")
+            yield SearchBox(id="query", placeholder="Search this memory")
         yield ResultsList(id="results-list")
 
     @property

@@ -21,7 +21,18 @@ if TYPE_CHECKING:
 
 STATE_GLYPHS = {"new": "+", "stranded": "▿", "consolidated": "✓"}
 _AGE_CELLS = 6  # "verify"
-_WORDS_FROM = 40  # cells from which the state is a word beside its glyph
+_SIZE_CELLS = 6  # "483 B", "29 kB", "1.2 MB"
+_WORDS_FROM = 42  # cells from which the state is a word beside its glyph
+
+
+def short_size(count: int) -> str:
+    """Bytes in four cells, for a narrow column: `` 483``, ``  2k``, `` 29k``, ``1.2M``."""
+    if count < 1000:
+        return f"{count:>4}"
+    kilo = round(count / 1000)
+    if kilo < 1000:
+        return f"{kilo:>3}k"
+    return f"{count / 1e6:.1f}M" if count < 9.95e6 else f"{count / 1e6:>3.0f}M"
 
 
 class SessionsList(LineList):
@@ -41,7 +52,12 @@ class SessionsList(LineList):
         if log.entry.link_target:
             left.append((" →", "muted"))
         right: list[Piece] = [
-            (size(log.entry.size), "muted"),
+            (
+                f"{size(log.entry.size):>{_SIZE_CELLS}}"
+                if width >= _WORDS_FROM
+                else short_size(log.entry.size),
+                "muted",
+            ),
             (f" {mark:<{_AGE_CELLS}}", "warn" if mark == "stale" else "muted"),
         ]
         return [self.line(width, left, right, row=state.row, dim=state.dim)]

@@ -85,8 +85,8 @@ class KeyBar(Widget):
     hints: reactive[tuple[KeyHint, ...]] = reactive(tuple)
     palette: reactive[KeyHint | None] = reactive(None)
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self._spans: list[tuple[int, int, str]] = []
 
     def render(self) -> Content:
