@@ -19,6 +19,7 @@ Piece = tuple[str, str]
 """Text and the names of its looks, space-separated ("" : plain): ``("stale", "warn")``."""
 
 _DIM = Style(dim=True)
+_REVERSE = Style(reverse=True)
 
 
 class LineView(ScrollView, can_focus=True, inherit_bindings=False):
@@ -50,7 +51,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         scrollbar-gutter: stable;
         & > .line--muted { color: $text-muted; &:ansi { text-style: dim; } }
         & > .line--strong { text-style: bold; }
-        & > .line--mark { text-style: bold underline; }
+        & > .line--mark { color: $foreground; text-style: bold underline; }
         & > .line--good { color: $text-success; }
         & > .line--warn { color: $text-warning; }
         & > .line--bad { color: $text-error; }
@@ -111,7 +112,10 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         style = self._looks.get(key)
         if style is None:
             classes = [f"line--{name}" for name in (*row.split(), *names.split())]
-            style = self.get_component_rich_style(*classes) if classes else self.rich_style
+            # Visual styles are laid over one another; Rich ones of several classes would be the last one's.
+            style = self.get_visual_style(*classes).rich_style
+            if any(self.get_component_styles(name).text_style.reverse for name in classes):
+                style += _REVERSE  # which visual styles do not carry
             if row == "cursor" and names and names != "accent" and self.has_focus:
                 # On the focused row one colour fits its ground in every theme; only weight and line differ.
                 style += Style(color=self.get_component_rich_style(f"line--{row}").color)
