@@ -17,6 +17,8 @@ from core.demo.shift import Shift, second_written
 from core.demo.transcripts import group_name
 from core.errors import UsageError
 from core.index.chunker import chunk_markdown
+from core.memory import Memory
+from core.search.report import SearchReport
 from core.search.scoring import is_content_free
 from core.store.identity import folder_of, identify, workspace_folder_name
 from core.store.layout import is_scaffold
@@ -315,3 +317,67 @@ def test_every_date_in_the_texts_is_within_the_story(demo: DemoPaths) -> None:
         for found in re.findall(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)", path.read_text()):
             days = (date.fromisoformat(found) - date(2027, 3, 14)).days
             assert -160 <= days <= 100, (path.name, found)
+
+
+def found(demo: DemoPaths, now: float, query: str, workspace: str = "") -> SearchReport:
+    """Search the demo as a person does who opened it."""
+    memory = Memory.open(
+        demo.root, workspace=workspace or demo.workspace, environ=demo.environ, clock=lambda: now
+    )
+    try:
+        return memory.search(query)
+    finally:
+        memory.close()
+
+
+@pytest.mark.parametrize("hour", [0.1, 12, 23.9])
+def test_a_search_shows_every_source_and_what_decay_does(tmp_path: Path, hour: float) -> None:
+    now = datetime(2027, 3, 14, tzinfo=UTC).timestamp() + hour * 3600
+    demo = prepare(tmp_path / "demo", now)
+    report = found(demo, now, "refresh token rotation")
+    assert [hit.source for hit in report.hits] == ["workspace", "global", "session", "session"]
+    assert report.hits[0].heading == "Refresh token rotation"
+    faded = [hit for hit in report.dropped if hit.factors.merged >= 0.7 > hit.factors.score]
+    assert len(faded) >= 3
+    assert all(hit.source == "session" for hit in faded)
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("deploy rollback", "rollback-drill"),
+        ("flaky test", "MEMORY.md"),
+        ("why is staging red", "MEMORY.md"),
+        ("@acme/ui-kit", "MEMORY.md"),
+        ("token lifetime", "MEMORY.md"),
+        ("legal hold", "MEMORY.md"),
+    ],
+)
+def test_good_questions_get_good_answers(demo: DemoPaths, query: str, first: str) -> None:
+    report = found(demo, NOON, query)
+    assert first in report.hits[0].path
+    assert report.dropped
+
+
+@pytest.mark.parametrize("query", ["1.0.21", "配置", "what is that"])
+def test_some_questions_only_a_person_gets_answered(demo: DemoPaths, query: str) -> None:
+    report = found(demo, NOON, query)
+    assert not report.hits
+    assert report.also
+
+
+def test_the_hidden_note_is_a_candidate_that_never_shows(demo: DemoPaths) -> None:
+    folder = workspace(demo, "tsubame").name
+    report = found(demo, NOON, "デプロイ", folder)
+    assert not [hit for hit in report.hits if hit.path.endswith("MEMORY.md")]
+    assert [hit.reason for hit in report.dropped if hit.path.endswith("MEMORY.md")] == ["content_free"]
+    assert found(demo, NOON, "配置", folder).hits
+
+
+def test_the_agents_settings_are_understood(demo: DemoPaths) -> None:
+    memory = Memory.open(demo.root, workspace=demo.workspace, environ=demo.environ, clock=lambda: NOON)
+    try:
+        assert not memory.settings.problems
+        assert memory.settings.search.min_score == 0.7
+    finally:
+        memory.close()
