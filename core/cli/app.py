@@ -1,80 +1,47 @@
-"""The command line put together: the verbs in the order of the help, and the app when there is none."""
+"""Opening the app, on the person's memory or on the demo; loads no command-line library on the way."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from core.cli.config import config
-from core.cli.console import Cwd, Root, State, Workspace, located, out, plain_terminal, say
-from core.cli.reading import ls, search, show, why
-from core.cli.tending import clear, doctor, gc, reindex
+from core.cli.console import State, out, plain_terminal, say
 from core.errors import UsageError
 
-EXIT_CODES = """\b
-Exit codes:
-  0    done; a search that finds nothing says why on stderr and is done too
-  1    failed, declined, or (doctor) not healthy
-  2    the command line, a setting or the place asked for is wrong
-  3    there is no such path, chunk or workspace
-  70   a defect in memdeck
-  130  interrupted
-
-Data goes to stdout, everything else to stderr. --root, --workspace and --cwd are taken before and after a
-verb. docs/json.md describes what --json prints."""
-
-app = typer.Typer(
-    name="memdeck",
-    rich_markup_mode=None,
-    add_completion=False,
-    no_args_is_help=False,
-    epilog=EXIT_CODES,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+_PLACES = {"--root": "root", "--workspace": "workspace", "--cwd": "cwd"}
 
 
-def _version(asked: bool) -> None:
-    if asked:
-        from importlib.metadata import version
+def plain_start(argv: Sequence[str], state: State) -> tuple[State, bool] | None:
+    """Read a command line that only opens the app: ``[demo] [--root DIR] [--workspace NAME] [--cwd DIR]``.
 
-        out(f"memdeck {version('memdeck')}")
-        raise typer.Exit
-
-
-@app.callback(invoke_without_command=True)
-def start(
-    ctx: typer.Context,
-    root: Root = None,
-    workspace: Workspace = None,
-    cwd: Cwd = None,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    """See, search and understand the Markdown memory a coding agent keeps.
-
-    \b
-    memdeck                               open the app on the memory of this folder
-    memdeck demo                          try it on a made-up memory
-    memdeck search "token refresh"        what the agent would find
-    memdeck search --explain auth retry   and why it ranks so
-    memdeck why "auth retry" --chunk MEMORY.md#3
-    memdeck ls --root ~/.grok/memory
-    memdeck doctor                        what is wrong, and what to do
-
-    Without a verb the app opens.
+    Returns where to look and whether it is the demo, or None when the line says more than that: the
+    command line proper then reads it.  Typer and what it loads cost as much as the app's own start.
     """
-    ctx.obj = ctx.obj.at(root, workspace, cwd)
-    if ctx.invoked_subcommand is None:
-        _open_app(ctx.obj)
+    place: dict[str, str | None] = dict.fromkeys(_PLACES.values())
+    demo = False
+    words = iter(argv)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if word == "demo" and not demo:
+            demo = True
+            continue
+        if name not in _PLACES:
+            return None
+        given = value if equals else next(words, "")
+        if not given or given.startswith("-"):
+            return None
+        place[_PLACES[name]] = given
+    return state.at(place["root"], place["workspace"], place["cwd"]), demo
 
 
-def _open_app(state: State, *, demo: bool = False) -> None:
+def open_app(state: State, *, demo: bool = False) -> int:
+    """Run the app until the person leaves; returns the exit code.
+
+    Raises:
+        UsageError: there is no terminal to draw on.
+    """
     if plain_terminal():
         raise UsageError(
             "the app needs a terminal",
@@ -82,48 +49,41 @@ def _open_app(state: State, *, demo: bool = False) -> None:
         )
     from tui.app import run
 
-    code = run(state.memory, demo=demo)
-    if code:
-        raise typer.Exit(code)
+    return run(state.memory, demo=demo)
 
 
-def demo(
-    state: State,
-    keep: Annotated[
-        Path | None,
-        typer.Option("--keep", metavar="DIR", help="Write it to DIR instead, and do not open it."),
-    ] = None,
-) -> None:
-    """Open a made-up memory, in a throwaway copy.
+def open_demo(state: State) -> int:
+    """Run the app on a throwaway copy of the demo memory, which is gone afterwards.
 
-    \b
-    memdeck demo
-    memdeck demo --keep /tmp/try
-
-    Nothing of yours is touched; no key and no network is needed.
+    Raises:
+        UsageError: there is no terminal to draw on.
     """
     from core.clock import clock_from
     from core.demo import prepare
 
-    now = clock_from(state.environ)()
-    if keep is not None:
-        made = prepare(keep, now)
-        out(made.root)
-        say(f"A demo memory. Look at it with: memdeck ls --root {made.root} --workspace {made.workspace}")
-        return
     if plain_terminal():
         raise UsageError(
             "the demo needs a terminal", hint="`memdeck demo --keep DIR` only writes the memory."
         )
     home = Path(tempfile.mkdtemp(prefix="memdeck-demo-"))
     try:
-        made = prepare(home, now)
+        made = prepare(home, clock_from(state.environ)())
         environ: Mapping[str, str] = {**state.environ, **made.environ}
-        _open_app(State(environ, state.opener, made.root, made.workspace, str(made.cwd)), demo=True)
+        return open_app(State(environ, state.opener, made.root, made.workspace, str(made.cwd)), demo=True)
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
 
-for verb in (ls, show, search, why, reindex, doctor, clear, gc, demo):
-    app.command()(located(verb))
-app.add_typer(config, name="config")
+def keep_demo(state: State, target: Path) -> int:
+    """Write the demo memory to a folder and print its root.
+
+    Raises:
+        UsageError: the folder is not empty.
+    """
+    from core.clock import clock_from
+    from core.demo import prepare
+
+    made = prepare(target, clock_from(state.environ)())
+    out(made.root)
+    say(f"A demo memory. Look at it with: memdeck ls --root {made.root} --workspace {made.workspace}")
+    return 0

@@ -7,19 +7,8 @@ from typing import Annotated
 
 import typer
 
-from core.cli.console import (
-    AsJson,
-    Cwd,
-    Root,
-    State,
-    Workspace,
-    Yes,
-    confirmed,
-    located,
-    out,
-    say,
-    say_problems,
-)
+from core.cli.console import State, out, say, say_problems
+from core.cli.options import AsJson, Cwd, Root, Workspace, Yes, confirmed, located
 from core.errors import UsageError
 from core.safetext import visible, visible_line
 
@@ -91,9 +80,12 @@ def get(
     if key is not None:
         spec = find_key(key)
         row = SettingRow(spec.key, settings.value(key), settings.origin(key), spec.help)
-        out(jsonout.dumps(jsonout.setting(row)) if as_json else visible(shown(row.value, whole=True)))
+        if as_json:
+            out(jsonout.dumps(jsonout.setting(row)))
+        elif row.value is not None:  # a text without its quotes, as a script wants it
+            out(visible(row.value) if isinstance(row.value, str) else shown(row.value))
         if not as_json:
-            say(f"{row.key}: {row.help} ({row.origin})")
+            say(f"{row.key}{' is unset' if row.value is None else ''}: {row.help} ({row.origin})")
         return
     rows = settings.rows()
     if as_json:

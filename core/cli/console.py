@@ -1,19 +1,14 @@
-"""What every verb shares: where to look, how to print, how to ask, and the options accepted everywhere."""
+"""What every verb shares: where to look, and how to print.  Imports nothing that takes time."""
 
 from __future__ import annotations
 
-import functools
-import inspect
 import os
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import typer
-
-from core.errors import UsageError
 from core.safetext import visible
 
 if TYPE_CHECKING:
@@ -83,38 +78,6 @@ class State:
         return load_settings(self.environ, grok_home=grok_home_of(root), home=home)
 
 
-Root = Annotated[
-    str | None, typer.Option("--root", metavar="DIR", help="Memory folder (default: $GROK_HOME/memory).")
-]
-Workspace = Annotated[
-    str | None,
-    typer.Option("--workspace", metavar="NAME", help="Folder name, unique beginning of it, or org/repo."),
-]
-Cwd = Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="Take the workspace of this folder.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md) for a program to read.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-
-
-def located(verb: Callable[..., None]) -> Callable[..., None]:
-    """Give a verb the options accepted everywhere; its first parameter becomes the :class:`State`."""
-    shared = {"root": Root, "workspace": Workspace, "cwd": Cwd}
-
-    @functools.wraps(verb)
-    def command(ctx: typer.Context, **given: Any) -> None:
-        place = {name: given.pop(name) for name in shared}
-        verb(ctx.obj.at(**place), **given)
-
-    parameters = list(inspect.signature(verb, eval_str=True).parameters.values())[1:]
-    extra = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-        for name, annotation in shared.items()
-    ]
-    context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-    keyword = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in parameters]
-    command.__signature__ = inspect.Signature([context, *keyword, *extra])  # type: ignore[attr-defined]
-    return command
-
-
 def out(text: str) -> None:
     """Print data on stdout.  The text has passed the gate for stored text already."""
     try:
@@ -163,22 +126,3 @@ def is_terminal() -> bool:
 def plain_terminal() -> bool:
     """Whether there is no terminal to draw the app on."""
     return not (sys.stdin.isatty() and sys.stdout.isatty())
-
-
-def confirmed(question: str, what: Sequence[str], *, yes: bool) -> bool:
-    """Show what would happen and ask; ``--yes`` answers beforehand.
-
-    Raises:
-        UsageError: there is nobody to ask and ``--yes`` was not given.
-    """
-    if yes:
-        return True
-    for line in what:
-        say(f"  {line}")
-    if not is_terminal():
-        raise UsageError(
-            f"{question} There is no terminal to ask at.",
-            data="Nothing was changed.",
-            hint="Give --yes to do it without asking.",
-        )
-    return typer.confirm(question, err=True)

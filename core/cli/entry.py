@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from core.cli.app import open_app, open_demo, plain_start
 from core.cli.console import Opener, State, quiet_pipe, say
 from core.errors import MemdeckError
 
@@ -40,15 +41,9 @@ def main(
 
 
 def _run(argv: list[str], state: State) -> int:
-    import typer
-    from typer.main import get_command
-
-    from core.cli.app import app
-
     try:
-        code = get_command(app).main(args=argv, prog_name="memdeck", standalone_mode=False, obj=state)
-        return code if isinstance(code, int) else 0  # a verb that just returns gives None
-    except (typer.Abort, KeyboardInterrupt):
+        return _call(argv, state)
+    except KeyboardInterrupt:
         say("memdeck: interrupted")
         return INTERRUPTED
     except MemdeckError as error:
@@ -57,13 +52,32 @@ def _run(argv: list[str], state: State) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:
-        # typer's own usage errors (their class is not public) word what was wrong with the command line
-        if callable(getattr(error, "format_message", None)):
-            return _usage(error)
         return _internal(error, state)
     finally:
         for memory in state.course.opened:
             memory.close()
+
+
+def _call(argv: list[str], state: State) -> int:
+    start = plain_start(argv, state)
+    if start is not None:
+        place, demo = start
+        return open_demo(place) if demo else open_app(place)
+    import typer
+    from typer.main import get_command
+
+    from core.cli.commands import app
+
+    try:
+        code = get_command(app).main(args=argv, prog_name="memdeck", standalone_mode=False, obj=state)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except Exception as error:
+        # typer's own usage errors (their class is not public) word what was wrong with the command line
+        if callable(getattr(error, "format_message", None)):
+            return _usage(error)
+        raise
+    return code if isinstance(code, int) else 0  # a verb that just returns gives None
 
 
 def tell(error: MemdeckError) -> None:

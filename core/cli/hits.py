@@ -124,7 +124,9 @@ def waterfall(hit: Hit, where: Where) -> list[str]:
         f"     raw {factors.raw:.3f}, shown {factors.score:.3f} {sign} floor {factors.floor:.3f}: {verdict}"
     )
     if factors.mmr is None:
-        lines.append("     mmr off")
+        # A candidate that fell out earlier never reached this stage.
+        if hit.reason in (None, "cut"):
+            lines.append("     mmr off")
     else:
         against = where.chunk(factors.mmr_against) if factors.mmr_against else "nothing before it"
         lines.append(f"     mmr {factors.mmr:.3f}, measured against {against}")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from core.cli.console import AsJson, State, out, say, width
+from core.cli.console import State, out, say, width
+from core.cli.options import AsJson
 from core.cli.words import age_days, chosen_sources, finite
 
 if TYPE_CHECKING:

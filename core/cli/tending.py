@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from core.cli.console import AsJson, State, Yes, confirmed, out, say
+from core.cli.console import State, out, say
+from core.cli.options import AsJson, Yes, confirmed
 from core.cli.words import clearable
 
 
@@ -84,13 +85,20 @@ def clear(
     Lists what goes and asks; what went lies in the trash, the receipt says where.
     """
     from core.cli import jsonout, render
+    from core.store.model import Receipt
 
     chosen = clearable(what)
     memory = state.open()
     going = memory.clear_preview(chosen)
-    if going and not confirmed(f"Clear {what}?", going, yes=yes):
+    if not going:
+        say("There is nothing to clear.")
+        if as_json:
+            out(jsonout.dumps(jsonout.receipt(Receipt(f"clear {chosen}", ()))))
+        return
+    if not confirmed(f"Clear {what}?", going, yes=yes):
         say("Nothing was cleared.")
         raise typer.Exit(1)
+    state.course.changing = True
     state.course.changing = True
     receipt = memory.clear(chosen)
     out(jsonout.dumps(jsonout.receipt(receipt)) if as_json else render.receipt(receipt))
@@ -123,6 +131,7 @@ def gc(
         if not confirmed(f"Remove {render.plural(len(going), 'folder')}?", going, yes=yes):
             say("Nothing was removed.")
             raise typer.Exit(1)
+        state.course.changing = True
         state.course.changing = True
         report = memory.gc(remove=True)
     out(jsonout.dumps(jsonout.gc(report)) if as_json else render.gc(report))

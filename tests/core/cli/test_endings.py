@@ -1,0 +1,192 @@
+"""How a command ends: exit codes, pipes, interrupts, defects; and what starting it loads."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.cli.app import plain_start
+from core.cli.console import State
+from tests.core.cli.conftest import HOSTILE, Cli
+
+
+def memdeck(*argv: str) -> list[str]:
+    return [sys.executable, "-c", f"import sys; from core.cli import main; sys.exit(main({list(argv)!r}))"]
+
+
+def environ(home: Path) -> dict[str, str]:
+    return {**os.environ, "HOME": str(home), "MEMDECK_CONFIG": str(home / "own.toml"), "NO_COLOR": "1"}
+
+
+HEAVY = {"textual", "rich", "apsw", "tomlkit", "blake3", "watchdog", "sqlite3", "numpy", "openai"}
+OURS = {"core.memory", "core.settings", "core.index.model", "core.search", "tui"}
+
+
+@pytest.mark.parametrize(
+    ("argv", "more"),
+    [
+        (["--help"], {"pydantic"}),
+        (["--version"], {"pydantic"}),
+        (["search", "--help"], set()),  # typer itself reads a verb's options with pydantic
+        (["config", "set", "--help"], set()),
+    ],
+)
+def test_help_and_version_load_nothing_heavy(argv: list[str], more: set[str]) -> None:
+    code = (
+        "import sys; from core.cli import main; assert main(sys.argv[1:]) == 0;"
+        "print(*sorted(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *argv], capture_output=True, text=True, check=True)
+    loaded = set(done.stderr.split())
+    assert "core.cli.commands" in loaded and done.stdout
+    assert loaded & (HEAVY | OURS | more) == set()
+
+
+def test_opening_the_app_does_not_wait_for_the_command_line_library() -> None:
+    code = (
+        "import sys; from core.cli.app import plain_start; from core.cli.console import State;"
+        "print(plain_start(['--root', '/a'], State({})) is not None, 'typer' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True False\n"
+
+
+@pytest.mark.parametrize(
+    ("argv", "place"),
+    [
+        ([], (None, None, None, False)),
+        (["--root", "/a", "--workspace=w", "--cwd", "/c"], ("/a", "w", "/c", False)),
+        (["demo"], (None, None, None, True)),
+        (["--cwd", "demo", "demo"], (None, None, "demo", True)),
+    ],
+)
+def test_a_line_that_only_opens_the_app_is_read_at_once(argv: list[str], place: tuple[object, ...]) -> None:
+    start = plain_start(argv, State({}))
+    assert start is not None
+    state, demo = start
+    assert (state.root, state.workspace, state.cwd, demo) == place
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [["ls"], ["--root"], ["--root", "--cwd"], ["--root", "/a", "ls"], ["demo", "--keep", "x"], ["-h"], ["x"]],
+)
+def test_any_other_line_is_left_to_the_command_line(argv: list[str]) -> None:
+    assert plain_start(argv, State({})) is None
+
+
+def test_help_leads_with_examples(cli: Cli) -> None:
+    out = cli("search", "--help").out
+    assert out.index("memdeck search token refresh") < out.index("Options:")
+    out = cli("-h").out
+    assert out.index("memdeck demo") < out.index("Options:") < out.index("Exit codes:")
+
+
+def test_a_defect_is_one_line_and_exit_70(cli: Cli) -> None:
+    cli.known["breaks"] = ZeroDivisionError(f"oops {HOSTILE}")
+    ran = cli("ls")
+    assert (ran.code, ran.out) == (70, "")
+    assert ran.err.startswith("memdeck: internal error (ZeroDivisionError: oops ␛]0;owned")
+    assert "nothing was written; please report" in ran.err and "Traceback" not in ran.err
+    cli.environ["MEMDECK_DEBUG"] = "1"
+    assert "Traceback" in cli("ls").err
+
+
+def test_a_defect_in_the_middle_of_a_change_does_not_claim_that_nothing_was_written(cli: Cli) -> None:
+    cli.known["breaks"] = ZeroDivisionError("oops")
+    ran = cli("clear", "all", "--yes")
+    assert ran.code == 70
+    assert "a change had begun" in ran.err and "nothing was written" not in ran.err
+
+
+def test_an_interrupt_is_130(cli: Cli) -> None:
+    cli.known["breaks"] = KeyboardInterrupt()
+    assert cli("ls").code == 130
+
+
+def test_a_reader_that_has_gone_is_no_error(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        memdeck("config", "get"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environ(tmp_path),
+    )
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    said = process.stderr.read()
+    assert (process.wait(), said) == (0, "")
+
+
+def test_a_terminal_that_is_not_utf8_gets_escapes(tmp_path: Path) -> None:
+    latin = {**environ(tmp_path), "PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0"}
+    (tmp_path / "own.toml").write_text('[ui]\ntheme = "配"\n', encoding="utf-8")
+    done = subprocess.run(memdeck("config", "get", "ui.theme"), capture_output=True, env=latin, check=True)
+    assert done.stdout == b"\\u914d\n"
+
+
+@pytest.mark.parametrize(("answer", "code", "written"), [("y", 0, True), ("n", 1, False)])
+def test_config_set_shows_the_diff_and_asks(tmp_path: Path, answer: str, code: int, written: bool) -> None:
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(
+        memdeck("config", "set", "ui.theme", "nord"),
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=environ(tmp_path),
+    )
+    os.close(theirs)
+    said = b""
+    while b"[y/N]" not in said:
+        said += os.read(ours, 4096)
+    os.write(ours, answer.encode() + b"\n")
+    process.communicate()
+    os.close(ours)
+    assert process.returncode == code
+    assert b'+theme = "nord"' in said
+    assert (tmp_path / "own.toml").exists() is written
+
+
+def test_config_set_with_yes_writes_and_says_so(cli: Cli) -> None:
+    ran = cli("config", "set", "search.max_results", "8", "--yes")
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err.endswith("memory.search.max_results is now 8 (was unset).\n")
+    assert cli("config", "get", "search.max_results").out == "8\n"
+    assert "already" in cli("config", "set", "search.max_results", "8").err
+
+
+def test_config_set_without_a_terminal_writes_nothing(cli: Cli) -> None:
+    ran = cli("config", "set", "ui.theme", "nord")
+    assert ran.code == 2 and '+theme = "nord"' in ran.err
+    assert not Path(cli.environ["MEMDECK_CONFIG"]).exists()
+
+
+def test_config_get_prints_the_value_alone(cli: Cli) -> None:
+    ran = cli("config", "get", "ui.theme")
+    assert (ran.out, ran.err) == ("memdeck-dark\n", "ui.theme: a theme of memdeck or Textual (default)\n")
+    ran = cli("config", "get", "embedding.model")
+    assert ran.out == "" and "is unset" in ran.err
+
+
+def test_config_path_names_every_place(cli: Cli) -> None:
+    names = [line.split()[0] for line in cli("config", "path").out.splitlines()]
+    assert names == ["agent", "memdeck", "state", "cache"]
+
+
+def test_a_frozen_clock_that_is_no_number_is_a_usage_error(cli: Cli, tmp_path: Path) -> None:
+    cli.environ["MEMDECK_NOW"] = "noon"
+    ran = cli("demo", "--keep", str(tmp_path / "demo"))
+    assert ran.code == 2 and "MEMDECK_NOW" in ran.err
+
+
+def test_demo_keep_writes_a_memory_and_prints_its_root(cli: Cli, tmp_path: Path) -> None:
+    cli.environ["MEMDECK_NOW"] = "1784419200"
+    ran = cli("demo", "--keep", str(tmp_path / "demo"))
+    root = Path(ran.out.strip())
+    assert ran.code == 0 and (root / "MEMORY.md").is_file()
+    assert f"--root {root}" in ran.err
+    assert cli("demo", "--keep", str(tmp_path / "demo")).code == 2
