@@ -19,7 +19,7 @@ Exit codes:
   0    done; a search that finds nothing says why on stderr and is done too
   1    failed, declined, or (doctor) not healthy
   2    the command line, a setting or the place asked for is wrong
-  3    there is no such path, chunk or workspace
+  3    there is no such path or chunk
   70   a defect in memdeck
   130  interrupted
 
