@@ -17,8 +17,8 @@ from core.store.layout import (
     ephemeral_reason,
     find_roots,
     grok_home_of,
-    is_workspace_folder,
     open_root,
+    workspace_folders,
 )
 from core.store.model import Identity
 from core.store.names import HumanNames, read_started
@@ -70,21 +70,6 @@ def find_memory(
         ephemeral = ephemeral_reason(folder, canonical(folder), temp)
     roots = find_roots(chosen, cwd=folder, home=home)
     return Opened(chosen, roots, name, identity, settings, names, ephemeral)
-
-
-def workspace_folders(root: Root) -> list[str]:
-    """The names of the workspace folders under an ordinary root; links are not followed."""
-    try:
-        names = sorted(os.listdir(root.path))
-    except OSError:
-        return []
-    return [
-        name
-        for name in names
-        if is_workspace_folder(os.path.join(root.path, name), name)
-        and not os.path.islink(os.path.join(root.path, name))
-        and os.path.isdir(os.path.join(root.path, name))
-    ]
 
 
 def every_workspace(roots: Sequence[Root], first: tuple[Root, str]) -> list[tuple[Root, str]]:

@@ -16,6 +16,7 @@ from core.store.layout import (
     is_text_name,
     printable,
     workspace_dir,
+    workspace_folders,
 )
 from core.store.model import Receipt
 from core.store.trash import throw_away
@@ -51,7 +52,7 @@ def clear(
     now: float,
     drop_from_indexes: DropFromIndexes,
 ) -> Receipt:
-    """Move MEMORY.md and the logs of a workspace, global MEMORY.md, or both (``all``) to the trash.
+    """Move MEMORY.md and the logs of a workspace, global MEMORY.md, or everything under the root to the trash.
 
     Index files stay where they are, since an agent may have one open: once the files are gone,
     ``drop_from_indexes`` takes their rows out of every index.  Other files in the folders are left alone.
@@ -79,7 +80,7 @@ def clear(
 
 def _doomed(root: Root, workspace: str, what: Scope) -> list[str]:
     folder = workspace_dir(root, workspace)
-    if what != "global" and folder is None:
+    if what == "workspace" and folder is None:
         raise UsageError(
             "no workspace is selected, so there is none to clear",
             hint="Name one with --workspace, or clear global memory.",
@@ -91,10 +92,13 @@ def _doomed(root: Root, workspace: str, what: Scope) -> list[str]:
     paths: list[str] = []
     if what != "workspace" and not root.flat:
         paths += _memory_file(root.path)
-    if what != "global" and folder is not None:
-        _refuse_folder_link(folder, root)
-        paths += _memory_file(folder)
-        paths += _log_files(folder)
+    folders = [folder] if folder is not None else []
+    if what == "all" and not root.flat:
+        folders = [os.path.join(root.path, name) for name in workspace_folders(root)]
+    for each in folders if what != "global" else []:
+        _refuse_folder_link(each, root)
+        paths += _memory_file(each)
+        paths += _log_files(each)
     return paths
 
 

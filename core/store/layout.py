@@ -145,6 +145,21 @@ def is_workspace_folder(path: str, name: str) -> bool:
     )
 
 
+def workspace_folders(root: Root) -> list[str]:
+    """The names of the workspace folders under an ordinary root; links are not followed."""
+    try:
+        names = sorted(os.listdir(root.path))
+    except OSError:
+        return []
+    return [
+        name
+        for name in names
+        if is_workspace_folder(os.path.join(root.path, name), name)
+        and not os.path.islink(os.path.join(root.path, name))
+        and os.path.isdir(os.path.join(root.path, name))
+    ]
+
+
 def workspace_dir(root: Root, folder: str) -> str | None:
     """The spelled path of a workspace; ``""`` is a flat root itself, and None (global only) elsewhere.
 

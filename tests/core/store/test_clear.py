@@ -21,7 +21,7 @@ LOGS = tuple(
 WHOLE = {
     "workspace": (f"{WS}/MEMORY.md", *LOGS),
     "global": ("MEMORY.md",),
-    "all": ("MEMORY.md", f"{WS}/MEMORY.md", *LOGS),
+    "all": ("MEMORY.md", "other-12345678/MEMORY.md", f"{WS}/MEMORY.md", *LOGS),
 }
 Snapshot = Callable[[Path], dict[str, tuple[object, ...]]]
 
@@ -98,9 +98,16 @@ def test_a_flat_memory_is_cleared_as_a_workspace(tmp_path: Path) -> None:
 
 def test_without_a_workspace_only_global_can_be_cleared(root: Root) -> None:
     assert clear_preview(root, "", "global") == (f"{root.path}/MEMORY.md",)
-    for what in ("workspace", "all"):
-        with pytest.raises(UsageError, match="no workspace"):
-            clear_preview(root, "", what)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="no workspace"):
+        clear_preview(root, "", "workspace")
+
+
+def test_all_means_every_workspace(root: Root, memory: Path) -> None:
+    other = memory / "other-12345678"
+    other.mkdir()
+    (other / "MEMORY.md").write_text("x")
+    assert str(other / "MEMORY.md") in clear_preview(root, WS, "all")
+    assert clear_preview(root, "", "all") == clear_preview(root, WS, "all")
 
 
 def test_linked_folders_are_not_cleared(root: Root, memory: Path, tmp_path: Path) -> None:
