@@ -149,6 +149,13 @@ def wrap_offsets(text: str, width: int) -> list[int]:
             used += 1
             word, word_used = index + 1, used
             continue
+        if cells == 0:
+            if word == index:
+                word, word_used = starts[-1], 0  # a mark on a blank: the two stay together
+            if used > width:
+                starts.append(index - 1)
+                used, word, word_used = 1, index - 1, 0
+            continue
         if used + cells > width:
             if word > starts[-1]:
                 starts.append(word)

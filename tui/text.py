@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from rich.cells import get_character_cell_size
 from textual.content import Content
 
 from core.safetext import BIDI, C1, HIDDEN, SEPARATOR, UNDECODABLE
@@ -98,8 +99,8 @@ def clean(text: str) -> str:
     if not text.isascii():
         text = _JOINED.sub("", text)
     text = text.translate(_SYMBOLS)
-    if text and unicodedata.category(text[0]).startswith("M"):
-        return HIDDEN + text  # a leading mark would be drawn over what stands before the text
+    if text and (unicodedata.category(text[0])[0] == "M" or not get_character_cell_size(text[0])):
+        return HIDDEN + text  # it would be drawn over what stands before the text
     return text
 
 
