@@ -117,6 +117,8 @@ class Database:
             self.vector_problem = load_sqlite_vec(self._writer)
             self._prepare(dimensions, existed)
             self._reader = self._connect(create=False)
+            if place.journal == "truncate":  # unlike WAL, this mode belongs to the connection
+                self._reader.pragma("journal_mode", "truncate")
             status = os.stat(place.path)
             self._identity = (status.st_dev, status.st_ino)
         except _DAMAGED as error:
