@@ -287,7 +287,9 @@ def main() -> int:
     deeds = {name: value for name, value in outcome.deeds.items() if name not in ("words", "errors")}
     print(f"the agent: {deeds}")
     for name, seen in outcome.readers.items():
-        print(f"{name}: { {key: value for key, value in seen.items() if key not in ('missing', 'errors')} }")
+        print(
+            f"{name}: { {key: value for key, value in seen.items() if value and key not in ('missing', 'errors')} }"
+        )
     print(f"the index at the end: {outcome.chunks} chunks")
     for failure in outcome.failures:
         print(f"FAILED {failure}")
