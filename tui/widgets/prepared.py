@@ -73,9 +73,10 @@ def prepare(report: SearchReport) -> PreparedReport:
     """Make a report ready to draw.  Pure; linear in the text of its chunks; meant for the worker."""
     names = _workspace_names(report) if report.everywhere else {}
     entries: list[Entry] = []
-    if not report.hits and (report.dropped or report.also):
+    newest = report.mode == "newest"
+    if not report.hits and (report.dropped or report.also) and not newest:
         entries.append(Entry("note", heading=empty_state(report)[0]))
-    scored = report.mode != "newest"
+    scored = not newest
     entries += [_hit(hit, hit.rank, names, scored) for hit in report.hits]
     place = len(report.hits)
     for title, group, ranked in _groups(report):
@@ -83,7 +84,9 @@ def prepare(report: SearchReport) -> PreparedReport:
         for hit in group:
             place += ranked
             entries.append(_dropped(hit, place if ranked else 0, len(report.hits), names))
-    if report.also:
+    if newest:
+        entries += [_listed(item) for item in report.also]
+    elif report.also:
         entries.append(Entry("rule", heading="your agent does not find these"))
         entries += [_also(item, names) for item in report.also]
     columns = Columns(
@@ -105,7 +108,7 @@ def prepare(report: SearchReport) -> PreparedReport:
 def summary(report: SearchReport) -> str:
     """The count and the time, as the frame of the list says them: ``6 of 18 · 4 ms``."""
     if report.mode == "newest":
-        return f"newest {len(report.hits)} · {fmt.milliseconds(report.ms)}"
+        return f"newest {len(report.hits) + len(report.also)} · {fmt.milliseconds(report.ms)}"
     also = f" + {len(report.also)}" if report.also else ""
     return f"{len(report.hits)} of {report.candidates}{also} · {fmt.milliseconds(report.ms)}"
 
@@ -199,6 +202,20 @@ def _dropped(hit: Hit, place: int, first: int, names: dict[str, str]) -> Entry:
         place=clean(fmt.place(hit.path, hit.start_line, hit.source)),
         reason=("foreign · " if hit.foreign else "") + reason,
         item=hit,
+    )
+
+
+def _listed(item: Also) -> Entry:
+    """A chunk listed without a query: nothing is scored, so it has neither rank nor reason."""
+    line, marks = best_line(item.snippet, None)
+    return Entry(
+        "hit",
+        heading=clean(item.heading),
+        letter=fmt.source_letter(item.source),
+        place=clean(fmt.place(item.path, item.start_line, item.source)),
+        line=line,
+        marks=marks,
+        item=item,
     )
 
 

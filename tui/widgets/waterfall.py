@@ -28,6 +28,10 @@ _ONE_AT = 7 / 8
 _SINK = "▼"
 
 
+NEWEST = "newest"
+"""The path that "matched" a chunk which is listed because there is no query."""
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """One line of the pane: pieces at the left, pieces up to the right edge; ``rule`` instead is a title."""
@@ -52,8 +56,6 @@ class FactorRow:
 def hit_lines(hit: Hit, report: SearchReport, width: int, weights: tuple[float, float] | None) -> list[Line]:
     """Everything about a candidate, kept or dropped, for a pane of ``width`` cells."""
     lines = _header(hit, f"#{hit.rank}" if hit.rank else "–", width)
-    if report.mode == "newest":
-        return [*lines, *_wrapped("No query: the newest chunks come first, nothing is scored.", width)]
     lines += [
         Line(),
         *(_factor_line(row, width, _scale(hit.factors)) for row in factor_rows(hit, report, weights)),
@@ -87,7 +89,14 @@ def factor_rows(hit: Hit, report: SearchReport, weights: tuple[float, float] | N
 
 
 def also_lines(also: Also, width: int) -> list[Line]:
-    """What matched in a chunk that the agent's rules do not find."""
+    """What matched in a chunk that the agent's rules do not find, or that it is listed without a query."""
+    if also.matched_by == NEWEST:
+        lines = _header(also, "–", width)
+        return [
+            *lines,
+            Line(),
+            *_wrapped("No query: the newest chunks come first, nothing is scored.", width),
+        ]
     return [
         *_header(also, "also", width),
         Line(),
