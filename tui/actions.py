@@ -36,6 +36,10 @@ class Action:
     help: str
 
     @property
+    def area(self) -> str:
+        return self.title.split(": ", 1)[0]
+
+    @property
     def verb(self) -> str:
         return self.title.split(": ", 1)[-1]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from itertools import groupby
 from typing import Literal
 
 from textual.binding import Binding
@@ -15,7 +16,12 @@ from tui.screens.reading import ReadingScreen
 from tui.widgets.pane import Pane
 from tui.widgets.status_bar import shown_key
 
-_KEY_CELLS = 16
+_KEY_CELLS = 14
+_WHAT_CELLS = 42
+_CONFIG = (
+    "The names at the right are for [keys] in memdeck's config, for example \"pane.zoom\" = \"f11\"; "
+    "`memdeck config path` says where it is.  What has no key of its own is in the palette."
+)
 
 
 class HelpScreen(ReadingScreen):
@@ -27,52 +33,38 @@ class HelpScreen(ReadingScreen):
         place: Place | Literal["query"],
         focused: Widget | None,
         key_of: Callable[[str], str],
-        rebound: dict[str, str],
+        rebound: Mapping[str, str],
     ) -> None:
         title = "Query" if place == "query" else PLACE_TITLES[place]
-        body = Content.assemble(
-            pane.HELP,
-            "\n\n",
-            Content("\n").join(
-                [*_own_keys(focused, rebound), Content(""), *_action_keys(key_of), Content("")]
-            ),
-            "\n",
-            Content.styled(
-                "Keys are set in memdeck's config under [keys], by the names at the right; "
-                "`memdeck config path` says where it is.",
-                "$text-muted",
-            ),
-        )
-        super().__init__(f"Help: {title}", body)
+        blocks = [Content(pane.HELP), _block("Here", _own_keys(focused, rebound))]
+        for area, actions in groupby(ACTIONS, key=lambda action: action.area):
+            blocks.append(_block(area, [(key_of(one.id), one.verb, one.id) for one in actions]))
+        blocks.append(Content.styled(_CONFIG, "$text-muted"))
+        super().__init__(f"Help: {title}", Content("\n\n").join(blocks))
 
 
-def _own_keys(focused: Widget | None, rebound: dict[str, str]) -> list[Content]:
-    """The keys of the focused widget itself, the nearest class first."""
-    lines: list[Content] = []
-    seen: set[str] = set()
+def _own_keys(focused: Widget | None, rebound: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """The keys of the focused widget itself, the nearest class first: (keys, what they do, binding id)."""
+    found: dict[str, tuple[str, str, str]] = {}
     for node in type(focused).__mro__ if focused is not None else ():
         for binding in vars(node).get("BINDINGS", ()):
-            if not isinstance(binding, Binding) or not binding.id or binding.id in seen:
+            if not isinstance(binding, Binding) or not binding.id or binding.id in found or focused is None:
                 continue
-            seen.add(binding.id)
-            if focused is not None and focused.check_action(binding.action.partition("(")[0], ()) is False:
+            if focused.check_action(binding.action.partition("(")[0], ()) is False:
                 continue
             keys = rebound.get(binding.id) or binding.key
-            lines.append(_line(keys, binding.tooltip or binding.description, binding.id))
-    return lines
+            shown = " ".join(shown_key(key) for key in keys.split(","))
+            found[binding.id] = (shown, binding.tooltip or binding.description, binding.id)
+    return list(found.values())
 
 
-def _action_keys(key_of: Callable[[str], str]) -> list[Content]:
-    return [
+def _block(title: str, keys: list[tuple[str, str, str]]) -> Content:
+    lines = [
         Content.assemble(
-            (pad(key_of(action.id) or "palette", _KEY_CELLS), "bold" if key_of(action.id) else "$text-muted"),
-            action.help,
-            (f"  {action.id}", "$text-muted"),
+            (pad(key or "^p", _KEY_CELLS), "bold" if key else "$text-muted"),
+            pad(what, _WHAT_CELLS),
+            (f" {binding_id}", "$text-muted"),
         )
-        for action in ACTIONS
+        for key, what, binding_id in keys
     ]
-
-
-def _line(keys: str, text: str, binding_id: str) -> Content:
-    shown = " ".join(shown_key(key) for key in keys.split(","))
-    return Content.assemble((pad(shown, _KEY_CELLS), "bold"), text, (f"  {binding_id}", "$text-muted"))
+    return Content("\n").join([Content.styled(title, "underline"), *lines])

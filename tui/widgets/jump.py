@@ -18,18 +18,6 @@ LETTERS = "asdfgqwertzxcvb"
 class Jump(ModalScreen[Widget | None]):
     """Shows letters over ``targets`` and answers with the widget chosen, or None."""
 
-    DEFAULT_CSS = """
-    Jump {
-        background: $background 40%;
-        layers: letters;
-        .jump-letter {
-            layer: letters; width: 3; height: 1; text-style: bold;
-            background: $border; color: $background;
-            &:ansi { text-style: bold reverse; }
-        }
-        .jump-hint { dock: bottom; height: 1; padding: 0 1; background: $surface; color: $foreground; }
-    }
-    """
     BINDINGS = [
         Binding("escape", "leave", "Leave", id="jump.leave", tooltip="Stay where you are."),
     ]
