@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.cli.render import LETTERS, cut, short_path, table
+from core.cli.render import LETTERS, cells, cut, pad, short_path, table
 from core.safetext import visible_line
 from core.search.report import Also, Factors, Hit, SearchReport, Stage, WhyReport
 
+_ALIGNED = 40
 _REASONS = {"content_free": "no content", "below_floor": "below the floor", "cut": "past the last result"}
 
 
@@ -50,10 +51,10 @@ def best_line(snippet: str, matched: Sequence[str]) -> str:
 def search(report: SearchReport, where: Where, columns: int, *, explain: bool = False) -> str:
     """Hits, then what fell out (``explain``), what the agent misses, and the stages (``explain``)."""
     blocks = []
-    head = _rows(report.hits, where)
+    head = _rows(report.hits, where, columns)
     for line, hit in zip(head, report.hits, strict=True):
         lines = [
-            cut(line, columns),
+            line,
             cut("     " + visible_line(best_line(hit.snippet, hit.matched)), columns),
         ]
         if explain:
@@ -64,28 +65,33 @@ def search(report: SearchReport, where: Where, columns: int, *, explain: bool = 
     if explain and report.dropped:
         parts.append(_dropped(report.dropped, where))
     if report.also:
-        parts.append(_also(report.also, where, columns))
+        title = "the newest" if report.mode == "newest" else "your agent does not find these"
+        parts.append("\n".join([title, *_also(report.also, where, columns)]))
     if explain:
         parts.append("stages\n" + "\n".join(stages(report.stages)))
     return "\n\n".join(parts)
 
 
-def _rows(hits: Sequence[Hit], where: Where) -> list[str]:
-    return table(
-        (
-            [
-                f"{hit.rank}",
-                f"{hit.score:.2f}",
-                LETTERS[hit.source],
-                where.place(hit),
-                visible_line(hit.heading),
-                _marks(hit),
-            ]
-            for hit in hits
-        ),
-        right=(0, 1),
-        indent=" ",
-    )
+def _rows(hits: Sequence[Hit], where: Where, columns: int) -> list[str]:
+    ranks = len(str(max((hit.rank for hit in hits), default=0)))
+    heads = [f" {hit.rank:>{ranks}}  {hit.score:.2f}  {LETTERS[hit.source]}" for hit in hits]
+    return _placed(heads, hits, [_marks(hit) for hit in hits], where, columns)
+
+
+def _placed(
+    heads: Sequence[str], items: Sequence[Hit | Also], marks: Sequence[str], where: Where, columns: int
+) -> list[str]:
+    """Head, place, heading, marks: the heading gives way when a line would be too long."""
+    places = [where.place(item) for item in items]
+    # Short places make a column; a long one pushes only its own heading to the right.
+    aligned = min(_ALIGNED, max((cells(place) for place in places), default=0))
+    lines = []
+    for head, item, place, mark in zip(heads, items, places, marks, strict=True):
+        left = f"{head}  {pad(place, aligned)}"
+        right = f"  {mark}" if mark else ""
+        heading = cut(visible_line(item.heading), max(8, columns - cells(left) - cells(right) - 2))
+        lines.append(f"{left}  {heading}{right}".rstrip())
+    return lines
 
 
 def _marks(hit: Hit) -> str:
@@ -168,24 +174,13 @@ def _dropped(hits: Sequence[Hit], where: Where) -> str:
     return "candidates that fell out\n" + "\n".join(table(rows, right=(0,), indent=" "))
 
 
-def _also(items: Sequence[Also], where: Where, columns: int) -> str:
-    lines = ["your agent does not find these"]
-    rows = table(
-        (
-            [
-                LETTERS[item.source],
-                where.place(item),
-                visible_line(item.heading),
-                visible_line(item.matched_by),
-            ]
-            for item in items
-        ),
-        indent=" ",
-    )
-    for line, item in zip(rows, items, strict=True):
-        lines.append(cut(line, columns))
-        lines.append(cut("     " + visible_line(best_line(item.snippet, item.matched)), columns))
-    return "\n".join(lines)
+def _also(items: Sequence[Also], where: Where, columns: int) -> list[str]:
+    heads = [f" {LETTERS[item.source]}" for item in items]
+    marks = ["" if item.matched_by == "newest" else visible_line(item.matched_by) for item in items]
+    lines = []
+    for line, item in zip(_placed(heads, items, marks, where, columns), items, strict=True):
+        lines += [line, cut("     " + visible_line(best_line(item.snippet, item.matched)), columns)]
+    return lines
 
 
 def stages(items: Sequence[Stage]) -> list[str]:
@@ -203,7 +198,7 @@ def stages(items: Sequence[Stage]) -> list[str]:
 def summary(report: SearchReport) -> str:
     """The line a search ends with: how many of how many, how long, by which rules."""
     if report.mode == "newest":
-        count = f"the newest {len(report.hits)}"
+        count = f"the newest {len(report.hits) + len(report.also)}"
     else:
         count = f"{len(report.hits)} of {report.candidates} candidates"
     where = "everywhere" if report.everywhere else report.workspace or "global memory only"

@@ -134,7 +134,7 @@ def search(
         return
     out(hits.search(report, hits.Where(memory.root, memory.workspace), width(), explain=explain))
     say(hits.summary(report))
-    if not report.hits:
+    if not report.hits and report.mode != "newest":
         say(report.empty_reason or "nothing was found")
     if report.dropped and not explain:
         say(f"{len(report.dropped)} fell out; --explain says why")
