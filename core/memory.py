@@ -307,7 +307,10 @@ class Memory:
                 sync=sync,
             )
         else:
-            report = self._searcher().search(self._index(), request, sync=sync, dirty=self._take_dirty())
+            dirty = self._take_dirty() if sync else set()
+            report = self._searcher().search(self._index(), request, sync=sync, dirty=dirty)
+            if report.status is not None and report.status.state in ("behind", "failed"):
+                self._give_back(dirty)
         return replace(report, ms=round((time.perf_counter() - started) * 1000, 3))
 
     def why(self, query: str, chunk: str) -> WhyReport:
@@ -339,10 +342,16 @@ class Memory:
 
     def sync(self) -> SyncReport:
         """Bring this workspace's index in step with its files (returns at once when another holds the claim)."""
-        return self._index().sync(self._take_dirty())
+        dirty = self._take_dirty()
+        report = self._index().sync(dirty)
+        if report.behind:
+            self._give_back(dirty)
+        if dirty is None and self._watcher is not None:
+            self._watcher.watch_targets(self._link_targets())
+        return report
 
     def reindex(
-        self, rebuild: bool = False, progress: Callable[[int, int], None] | None = None
+        self, rebuild: bool = False, progress: Callable[[int, int], object] | None = None
     ) -> SyncReport:
         """Compare every file by text and drop rows of other workspaces; ``rebuild`` writes the index anew."""
         index = self._index()
@@ -367,16 +376,14 @@ class Memory:
             watcher = Watcher(
                 watched, self._noticing(on_change), network=lambda real: self._is_network(str(real))
             )
-            watcher.watch_targets(
-                {
-                    entry.path: entry.link_target
-                    for entry in list_memory(self._root, self.workspace).files
-                    if entry.link_target
-                }
-            )
+            watcher.watch_targets(self._link_targets())
             watcher.start()
             self._watcher = watcher
             return watcher
+
+    def _link_targets(self) -> dict[str, str]:
+        listed = list_memory(self._root, self.workspace).files
+        return {entry.path: entry.link_target for entry in listed if entry.link_target}
 
     def _noticing(self, on_change: Callable[[WatchEvent], None]) -> Callable[[WatchEvent], None]:
         def notice(event: WatchEvent) -> None:
@@ -396,6 +403,11 @@ class Memory:
                 return None
             dirty, self._dirty = self._dirty, set()
             return dirty
+
+    def _give_back(self, dirty: set[str] | None) -> None:
+        """What could not be indexed is looked at again."""
+        with self._lock:
+            self._dirty = None if dirty is None or self._dirty is None else self._dirty | dirty
 
     def _index(self) -> Index:
         return self._index_of(self._root, self.workspace)

@@ -11,6 +11,7 @@ import os
 import re
 import struct
 import threading
+import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,8 +123,10 @@ class Database:
             status = os.stat(place.path)
             self._identity = (status.st_dev, status.st_ino)
         except _DAMAGED as error:
+            # Statements that are still referenced from the traceback would keep the file open, and locked.
+            traceback.clear_frames(error.__traceback__)
             self.close()
-            raise Damaged(str(error)) from error
+            raise Damaged(str(error)) from None
         except BaseException:
             self.close()
             raise
@@ -238,7 +241,7 @@ class Database:
         for connection in (self._reader, self._writer):
             if connection is not None:
                 with contextlib.suppress(apsw.Error):
-                    connection.close()
+                    connection.close(True)
         self._reader = self._writer = None
 
 

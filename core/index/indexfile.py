@@ -92,10 +92,11 @@ class IndexFile:
 
     def _open(self) -> Database | None:
         place = self._place()
+        damage = ""
         try:
             return self._open_place(place)
         except Damaged as error:
-            return self._open_damaged(place, str(error))
+            damage = str(error)
         except UnknownSchema as error:
             return self._open_copy(f"its index has tables memdeck does not know ({error}); it was left alone")
         except (apsw.BusyError, apsw.LockedError):
@@ -104,7 +105,7 @@ class IndexFile:
             if place.shared:
                 return self._open_copy(f"its index cannot be opened ({error})")
             self._failure = f"the index cannot be opened ({error})"
-        return None
+        return self._open_damaged(place, damage) if damage else None
 
     def _open_place(self, place: Place) -> Database:
         if not place.shared:

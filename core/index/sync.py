@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
@@ -36,7 +37,7 @@ BATCH_SECONDS = 2.0
 RECENT_SECONDS = 120.0
 """Files changed this recently are compared by text when somebody else wrote to the index."""
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[int, int], object]
 """Called with (files done, files to do)."""
 
 
@@ -62,16 +63,21 @@ class Index(IndexFile):
             if database is None:
                 return SyncReport(notes=(self._failure,), seconds=time.perf_counter() - started)
             work = _Work()
+            damage = ""
             try:
                 plan = self._plan(database, None if only is None else set(only), force, drop_foreign)
                 self._run(database, plan, work, progress)
             except (apsw.BusyError, apsw.LockedError):
                 work.blocked = True
             except (apsw.CorruptError, apsw.NotADBError) as error:
-                return self._after_damage(database, error, started)
+                # Statements referenced from the traceback would keep the damaged file open, and locked.
+                traceback.clear_frames(error.__traceback__)
+                damage = str(error)
             except (apsw.Error, OSError) as error:
                 work.notes.append(f"the index could not be written ({error}); the files are untouched")
                 work.blocked = True
+            if damage:
+                return self._after_damage(database, damage, started)
             self._behind = max(work.left, 0) if work.blocked else 0
             self._holder = work.holder if work.blocked else None
             if only is None:
@@ -101,10 +107,10 @@ class Index(IndexFile):
             self._seen_version = database.data_version()
         return report
 
-    def _after_damage(self, database: Database, error: Exception, started: float) -> SyncReport:
+    def _after_damage(self, database: Database, damage: str, started: float) -> SyncReport:
         place = database.place
         database.close()
-        self._database = self._open_damaged(place, str(error))
+        self._database = self._open_damaged(place, damage)
         self._seen_version = -1
         if self._database is None:
             return SyncReport(notes=(self._failure,), seconds=time.perf_counter() - started)
@@ -141,7 +147,10 @@ class Index(IndexFile):
             if same and rows is not None and stamp is not None:
                 same = rows.get(path, (0, 0)) == stamp[3:]
             recent = foreign_write and now - entry.mtime_ns / 1e9 < RECENT_SECONDS
-            if force or not same or recent:
+            told = only is not None and (path in only or self.to_disk(path) in only)
+            # A file that was told of is compared by text: a write of the same size within one clock tick
+            # leaves no trace in the stamp.
+            if force or not same or recent or told:
                 plan.dirty.append((path, entry))
         plan.known = known
         if drop_foreign and rows is not None:

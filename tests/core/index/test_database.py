@@ -49,6 +49,25 @@ def test_a_torn_database_is_moved_aside_and_its_journal_does_not_reach_the_new_o
     assert index.status().state == "ready"
 
 
+def test_damage_found_only_while_syncing_heals(desk: Desk) -> None:
+    for number in range(50):
+        desk.write(f"{WS}/sessions/2025-12-30-n{number:02}-00000000.md", f"word{number} " * 300)
+    index = desk.index()
+    index.sync()
+    index.close()
+    size = desk.file.stat().st_size
+    with desk.file.open("r+b") as file:  # every page but the header's is torn
+        file.seek(4096)
+        file.write(os.urandom(size - 4096))
+    desk.write(LOG, "copper", NOW + 1)
+    index = desk.index()
+    index.sync()
+    index.sync()
+    assert index.status().chunks == 51
+    assert index.status().state == "ready"
+    assert asides(desk)
+
+
 def test_a_damaged_file_in_use_is_left_alone(desk: Desk) -> None:
     desk.write(LOG, "copper")
     desk.index().sync()
