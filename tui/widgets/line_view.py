@@ -93,6 +93,11 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
     def forget_lines(self) -> None:
         """Drop whatever was drawn and kept; a subclass that keeps strips extends this."""
 
+    @property
+    def allow_vertical_scroll(self) -> bool:
+        """Also while the scrollbar of a text just taken in is still to come, or going to its chunk would fail."""
+        return self.is_scrollable and not self.disabled
+
     # Drawing
 
     def relayout(self) -> None:
