@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+import stat
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 
 from core.cli.console import State, out, plain_terminal, say
 from core.errors import UsageError
 
+_DEMO = "memdeck-demo-"
 _PLACES = {"--root": "root", "--workspace": "workspace", "--cwd": "cwd"}
 
 
@@ -65,13 +70,47 @@ def open_demo(state: State) -> int:
         raise UsageError(
             "the demo needs a terminal", hint="`memdeck demo --keep DIR` only writes the memory."
         )
-    home = Path(tempfile.mkdtemp(prefix="memdeck-demo-"))
+    remove_left_demos(Path(tempfile.gettempdir()))
+    home = Path(tempfile.mkdtemp(prefix=f"{_DEMO}{os.getpid()}-"))
+    # A closed terminal window ends the app by a signal: that too must not leave the copy behind.
+    for number in (signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, _leave)
     try:
         made = prepare(home, clock_from(state.environ)())
         environ: Mapping[str, str] = {**state.environ, **made.environ}
         return open_app(State(environ, state.opener, made.root, made.workspace, str(made.cwd)), demo=True)
     finally:
         shutil.rmtree(home, ignore_errors=True)
+
+
+def _leave(number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+def remove_left_demos(folder: Path) -> None:
+    """Remove throwaway copies whose process was killed before it could; others' and living ones stay."""
+    for left in folder.glob(f"{_DEMO}*-*"):
+        owner = left.name.removeprefix(_DEMO).partition("-")[0]
+        if owner.isdecimal() and _is_ours(left) and _has_ended(int(owner)):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _is_ours(folder: Path) -> bool:
+    try:
+        status = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+
+
+def _has_ended(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):
+        return False  # somebody else's process has that number now, or none can
+    return False
 
 
 def keep_demo(state: State, target: Path) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.cli.app import plain_start
+from core.cli.app import plain_start, remove_left_demos
 from core.cli.console import State
 from tests.core.cli.conftest import HOSTILE, Cli
 
@@ -190,3 +190,20 @@ def test_demo_keep_writes_a_memory_and_prints_its_root(cli: Cli, tmp_path: Path)
     assert ran.code == 0 and (root / "MEMORY.md").is_file()
     assert f"--root {root}" in ran.err
     assert cli("demo", "--keep", str(tmp_path / "demo")).code == 2
+
+
+def test_copies_of_demos_that_were_killed_are_removed_and_others_stay(tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    left = tmp_path / f"memdeck-demo-{ended.pid}-abc" / "memory"
+    left.mkdir(parents=True)
+    stay = [
+        tmp_path / f"memdeck-demo-{os.getpid()}-abc",
+        tmp_path / "memdeck-demo-mine-abc",
+        tmp_path / f"memdeck-demo-{'9' * 40}-abc",
+        tmp_path / "other",
+    ]
+    for folder in stay:
+        folder.mkdir()
+    remove_left_demos(tmp_path)
+    assert sorted(tmp_path.iterdir()) == sorted(stay)

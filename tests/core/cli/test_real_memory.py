@@ -1,0 +1,165 @@
+"""The command line over the real façade and the demo memory: from a folder of Markdown to printed output."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.demo import prepare
+from tests.core.cli.conftest import Cli
+
+NOW = 1_784_419_200
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("demo") / "home"
+    prepare(home, NOW)
+    return home
+
+
+@pytest.fixture
+def demo(made: Path, tmp_path: Path, cli: Cli) -> Cli:
+    home = tmp_path / "home"
+    shutil.copytree(made, home, symlinks=True)
+    cli.environ = {
+        "HOME": str(home),
+        "GROK_HOME": str(home / ".grok"),
+        "MEMDECK_STATE": str(home / "state"),
+        "MEMDECK_CONFIG": str(home / "own.toml"),
+        "MEMDECK_NOW": str(NOW),
+        "PATH": os.environ["PATH"],
+    }
+    return cli
+
+
+def root(demo: Cli) -> Path:
+    return Path(demo.environ["GROK_HOME"]) / "memory"
+
+
+def widgets(demo: Cli) -> Path:
+    return next(root(demo).glob("widgets-*"))
+
+
+def found(demo: Cli, *argv: str) -> Any:
+    ran = demo("--workspace", "widgets", *argv, "--json", real=True)
+    assert ran.out.isascii()
+    return json.loads(ran.out)
+
+
+def test_a_hit_is_the_lines_it_names(demo: Cli) -> None:
+    report = found(demo, "search", "refresh token rotation")
+    assert (report["profile"], report["mode"], report["workspace"]) == (
+        "agent",
+        "text only",
+        widgets(demo).name,
+    )
+    assert [hit["rank"] for hit in report["hits"]] == list(range(1, len(report["hits"]) + 1))
+    best = report["hits"][0]
+    assert best["id"].rpartition(":")[0] == best["path"]
+    shown = found(
+        demo,
+        *("show", best["path"], "--from", str(best["start_line"])),
+        *("--lines", str(best["end_line"] - best["start_line"] + 1)),
+    )
+    body = (
+        best["snippet"].partition("]\n\n")[2] if best["snippet"].startswith("[Context:") else best["snippet"]
+    )
+    assert [line for line in shown["lines"] if line] == [line for line in body.splitlines() if line]
+    assert {item["reason"] for item in report["dropped"]} <= {"below_floor", "content_free", "cut"}
+    again = found(demo, "search", "refresh token rotation")
+    assert [hit["access_count"] for hit in again["hits"]] == [hit["access_count"] for hit in report["hits"]]
+
+
+def test_a_dropped_chunk_can_be_asked_why(demo: Cli) -> None:
+    dropped = found(demo, "search", "refresh token rotation")["dropped"][0]
+    report = found(demo, "why", "refresh token rotation", "--chunk", dropped["id"])
+    assert report["candidate"]["reason"] == dropped["reason"]
+    assert report["candidate"]["raw_score"] == dropped["raw_score"]
+
+
+def test_looking_writes_nothing_but_the_index(demo: Cli) -> None:
+    before = {path: path.stat().st_mtime_ns for path in root(demo).rglob("*") if path.is_file()}
+    for argv in (
+        ["ls", "--files"],
+        ["search", "deploy", "--everywhere"],
+        ["doctor"],
+        ["gc"],
+        ["show", "MEMORY.md"],
+    ):
+        demo("--workspace", "widgets", *argv, real=True)
+    after = {path: path.stat().st_mtime_ns for path in root(demo).rglob("*") if path.is_file()}
+    assert {path: time for path, time in after.items() if path in before} == before
+    assert {path.name.partition(".sqlite")[0] for path in after.keys() - before.keys()} <= {"index"}
+
+
+def test_hostile_names_and_texts_print_no_control_byte(demo: Cli) -> None:
+    name = b"2026-07-18-\x1b[2J\xc2\x9b\xe2\x80\xaeodd-0a1b2c3d.md"
+    path = os.fsencode(widgets(demo) / "sessions") + b"/" + name
+    Path(os.fsdecode(path)).write_bytes(b"# Zebra \x1b]0;owned\x07\nzebra \xc2\x9b2J \xe2\x80\xae\x00 end\n")
+    assert "␛[2J␦⇄odd" in demo("--workspace", "widgets", "ls", "--files", real=True).out
+    for argv in (
+        ["ls", "--files"],
+        ["search", "zebra", "--explain"],
+        ["show", os.fsdecode(path)],
+        ["why", "zebra", "--chunk", f"{os.fsdecode(path)}#0"],
+        ["doctor"],
+    ):
+        ran = demo("--workspace", "widgets", *argv, real=True)
+        assert ran.code in (0, 1) and ran.out
+        printed = (ran.out + ran.err).replace("\n", "")
+        assert printed.isprintable(), ascii(printed)
+
+
+def test_clear_moves_to_the_trash_and_out_of_the_index(demo: Cli) -> None:
+    assert found(demo, "search", "refresh")["hits"]
+    ran = demo("--workspace", "widgets", "clear", "workspace", "--yes", "--json", real=True)
+    receipt = json.loads(ran.out)
+    assert ran.code == 0 and receipt["failed"] == []
+    assert Path(receipt["trash"]).is_relative_to(Path(demo.environ["MEMDECK_STATE"]))
+    assert not list((widgets(demo) / "sessions").glob("*.md"))
+    assert {hit["source"] for hit in found(demo, "search", "refresh")["hits"]} <= {"global"}
+    assert "nothing to clear" in demo("--workspace", "widgets", "clear", "workspace", "--yes", real=True).err
+
+
+def test_gc_removes_only_what_it_listed(demo: Cli) -> None:
+    going = [item["path"] for item in found(demo, "gc")["candidates"] if item["remove"]]
+    kept = [item["path"] for item in found(demo, "gc")["candidates"] if not item["remove"]]
+    assert going and kept
+    assert demo("gc", "--remove", "--yes", real=True).code == 0
+    assert not any(Path(path).exists() for path in going)
+    assert all(Path(path).exists() for path in kept)
+
+
+def test_a_changed_setting_changes_the_search(demo: Cli) -> None:
+    assert len(found(demo, "search", "refresh token")["hits"]) > 1
+    assert demo("config", "set", "search.max_results", "1", "--yes", real=True).code == 0
+    report = found(demo, "search", "refresh token")
+    assert len(report["hits"]) == 1
+    assert demo("config", "get", "search.max_results", real=True).err.endswith("/.grok/config.toml)\n")
+
+
+def test_what_is_wrong_is_told_with_its_exit_code(demo: Cli) -> None:
+    for argv, code, says in (
+        (["show", "nope.md"], 3, "nope.md"),
+        (["show", "/etc/passwd"], 3, "outside the memory"),
+        (["why", "x", "--chunk", "MEMORY.md#999"], 3, "there is no chunk"),
+        (["search", "x", "--profile", "tuned"], 2, "agent"),
+        (["ls", "--workspace", "nobody/nothing"], 2, "nobody/nothing"),
+    ):
+        ran = demo("--workspace", "widgets", *argv, real=True)
+        assert (ran.code, ran.out) == (code, "")
+        assert says in ran.err
+
+
+def test_a_root_that_is_not_there_is_empty_and_not_created(demo: Cli, tmp_path: Path) -> None:
+    ran = demo("--root", str(tmp_path / "none" / "memory"), "ls", real=True)
+    assert ran.code == 0 and "not there yet" in ran.out
+    ran = demo("--root", str(tmp_path / "none" / "memory"), "search", "x", real=True)
+    assert (ran.code, ran.out) == (0, "")
+    assert not (tmp_path / "none").exists()
