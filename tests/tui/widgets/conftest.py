@@ -148,7 +148,9 @@ def make() -> SimpleNamespace:
 
 
 class OneWidget(App[None]):
-    """An app of one widget that fills the screen; ``heard`` keeps every message that reached it."""
+    """An app of one widget that fills the screen."""
+
+    AUTO_FOCUS = None
 
     CSS = "Screen > * { height: 1fr; }"
 
@@ -187,8 +189,13 @@ def drawn(widget: LineView) -> list[str]:
 async def showing(widget: Widget, width: int = 80, height: int = 24) -> AsyncIterator[Pilot[None]]:
     """Run an app of just this widget; its messages gather in ``pilot.heard``."""
     heard: list[Message] = []
+
+    def hear(message: Message) -> None:
+        if not any(message is other for other in heard):  # once, though it passes by every ancestor
+            heard.append(message)
+
     app = OneWidget(widget)
-    async with app.run_test(size=(width, height), message_hook=heard.append) as pilot:
+    async with app.run_test(size=(width, height), message_hook=hear) as pilot:
         pilot.heard = heard  # type: ignore[attr-defined]
         await pilot.pause()
         yield pilot
