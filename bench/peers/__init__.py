@@ -1,0 +1,1 @@
+"""What the product is held against: the least that would do the same job."""

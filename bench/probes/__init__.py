@@ -1,0 +1,1 @@
+"""Processes of their own: each measures one thing and prints one line of JSON."""

@@ -1,0 +1,1 @@
+"""The sections of the bench: each yields the rows of one bar."""
