@@ -141,3 +141,6 @@ def set_(
     state.course.changing = True
     apply(change)
     say(f"{change.key} is now {change.after} (was {change.before}).")
+    origin = state.settings().origin(key)
+    if origin.kind == "environment":
+        say(f"The {origin} is set and wins over the file.")

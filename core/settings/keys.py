@@ -148,14 +148,14 @@ def looks_secret(key: str) -> bool:
     return any(word.rstrip("s") in _SECRET_WORDS for word in words) and words[-1] not in ("tokens", "env")
 
 
-def shown(value: object, *, whole: bool = False) -> str:
-    """A value as a config file would write it, short enough for a message unless ``whole``."""
+def shown(value: object) -> str:
+    """A value as a config file would write it, short enough for a message."""
     if value is None:
         return "unset"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        text = value if whole or len(value) <= 40 else value[:39] + "…"
+        text = value if len(value) <= 40 else value[:39] + "…"
         return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
     if isinstance(value, int | float):
         return f"{value}"

@@ -27,6 +27,7 @@ from core.settings.model import Level, Origin, SettingProblem, Settings
 from core.store.paths import config_file
 
 _MAX_BYTES = 4_000_000
+_DEEPEST = 8  # parts of a binding's id; a file nested without end must not end the app
 _SWITCH = {"1": True, "true": True, "0": False, "false": False}
 NO_HOME = (
     "this root is not the memory folder of an agent's home, so the agent's defaults are used; "
@@ -260,7 +261,7 @@ def _read_own_table(file: _File, table: str, content: Mapping[str, Any]) -> None
 def _read_bindings(file: _File, table: Mapping[str, Any], prefix: str) -> None:
     for name, value in table.items():
         binding = f"{prefix}{name}"
-        if isinstance(value, dict):
+        if isinstance(value, dict) and binding.count(".") < _DEEPEST:
             _read_bindings(file, value, f"{binding}.")
         elif isinstance(value, str) and value.strip():
             _bind(file, binding, value)

@@ -48,8 +48,11 @@ def set_setting(settings: Settings, key: str, value: object) -> SettingChange:
     document = parse_for_change(file, text)
     parts = _parts(spec, document)
     before = _at(document, parts)
-    new_text = _with_value(file, text, parts, wanted)
-    _verify(file, document, new_text, parts, wanted)
+    try:
+        new_text = _with_value(file, text, parts, wanted)
+        _verify(file, document, new_text, parts, wanted)
+    except RecursionError:
+        raise SettingsError(f"{file} is nested too deeply to be changed safely", data=_UNCHANGED) from None
     new = (_BOM if old and old.startswith(_BOM) else b"") + new_text.encode()
     if before == wanted and type(before) is type(wanted):
         new = old if old is not None else new
@@ -198,7 +201,7 @@ def _with_value(file: str, text: str, parts: tuple[str, ...], value: object) -> 
                 )
         _put(table, parts[-1], value)
         result = tomlkit.dumps(document)
-    except (TOMLKitError, ValueError, TypeError, RecursionError) as error:
+    except (TOMLKitError, ValueError, TypeError) as error:
         raise SettingsError(
             f"{file} cannot be changed safely: {str(error)[:200]}", data=_UNCHANGED, hint="Edit it by hand."
         ) from None
@@ -238,10 +241,10 @@ def _verify(file: str, before: dict[str, Any], new_text: str, parts: tuple[str, 
         table = table.setdefault(part, {})
     table[parts[-1]] = wanted
     try:
-        got = parse(new_text)
+        same = _canonical(parse(new_text)) == _canonical(expected)
     except SettingsError:
-        got = {}
-    if _canonical(got) != _canonical(expected):
+        same = False
+    if not same:
         raise SettingsError(
             f"{file} is laid out in a way that cannot be changed safely",
             data=_UNCHANGED,

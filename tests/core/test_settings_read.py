@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import datetime
+import json
+import math
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
 
 from core.errors import SettingsError
-from core.settings import ASSUMED, SettingProblem, Settings, load_settings
+from core.settings import (
+    ASSUMED,
+    SettingProblem,
+    Settings,
+    find_key,
+    key_table,
+    load_settings,
+    set_setting,
+)
 
 
 class Home:
@@ -309,6 +324,58 @@ def test_our_own_file_is_found_through_the_environment_that_is_passed_in() -> No
     assert own(XDG_CONFIG_HOME="relative/is/ignored") == own()
     assert own(MEMDECK_CONFIG="/m.toml") == "/m.toml"
     assert load_settings({"HOME": "/home/a"}, grok_home=None, home="/b").own_file.startswith("/b/")
+
+
+def test_a_file_nested_without_end_is_survived(home: Home) -> None:
+    deep = "[keys." + "a." * 3000 + "a]\nx = 'y'\n"
+    assert "must be a text" in str(only(home.load(own=deep)))
+    with pytest.raises(SettingsError, match="safely"):
+        set_setting(home.load(), "ui.theme", "nord")
+    assert home.own.read_text() == deep
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.dates(),
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.text(min_size=1, max_size=3), inner, max_size=2)
+    ),
+    max_leaves=4,
+)
+KEYS = [spec.key for spec in key_table()] + [
+    "memory",
+    "memory.search",
+    "compaction",
+    "ui",
+    "keys",
+    "keys.a.b",
+    "zz.y",
+]
+
+
+@examples(max_examples=60, deadline=None)
+@given(st.one_of(st.binary(max_size=200), st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=5)))
+def test_no_file_stops_the_start(tmp_path_factory: pytest.TempPathFactory, content: Any) -> None:
+    if isinstance(content, dict):
+        content = "".join(f"{key} = {toml(value)}\n" for key, value in content.items()).encode()
+    home = Home(tmp_path_factory.mktemp("fuzz"))
+    loaded = home.load(agent=content, own=content)
+    for row in loaded.rows():
+        spec = find_key(row.key)
+        assert row.value is None or type(row.value).__name__ == spec.kind.partition(" ")[0]
+        if isinstance(row.value, float):
+            assert math.isfinite(row.value)
+    for problem in loaded.problems:
+        assert str(problem).startswith(problem.file)
+
+
+def toml(value: Any) -> str:
+    if isinstance(value, bool | int | float | datetime.date):
+        return str(value).lower()
+    if isinstance(value, list):
+        return "[" + ", ".join(toml(item) for item in value) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(name)} = {toml(item)}" for name, item in value.items()) + "}"
+    return json.dumps("" if value is None else value)
 
 
 def test_reading_settings_loads_nothing_heavy() -> None:

@@ -159,6 +159,12 @@ def test_config_set_with_yes_writes_and_says_so(cli: Cli) -> None:
     assert "already" in cli("config", "set", "search.max_results", "8").err
 
 
+def test_config_set_says_when_a_variable_wins(cli: Cli) -> None:
+    cli.environ["GROK_MEMORY"] = "0"
+    ran = cli("config", "set", "memory.enabled", "true", "--yes")
+    assert ran.err.endswith("The environment variable GROK_MEMORY is set and wins over the file.\n")
+
+
 def test_config_set_without_a_terminal_writes_nothing(cli: Cli) -> None:
     ran = cli("config", "set", "ui.theme", "nord")
     assert ran.code == 2 and '+theme = "nord"' in ran.err
