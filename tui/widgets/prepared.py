@@ -85,7 +85,7 @@ def prepare(report: SearchReport) -> PreparedReport:
             place += ranked
             entries.append(_dropped(hit, place if ranked else 0, len(report.hits), names))
     if newest:
-        entries += [_listed(item) for item in report.also]
+        entries += [_listed(item, names) for item in report.also]
     elif report.also:
         entries.append(Entry("rule", heading="your agent does not find these"))
         entries += [_also(item, names) for item in report.also]
@@ -205,13 +205,14 @@ def _dropped(hit: Hit, place: int, first: int, names: dict[str, str]) -> Entry:
     )
 
 
-def _listed(item: Also) -> Entry:
+def _listed(item: Also, names: dict[str, str]) -> Entry:
     """A chunk listed without a query: nothing is scored, so it has neither rank nor reason."""
     line, marks = best_line(item.snippet, None)
     return Entry(
         "hit",
         heading=clean(item.heading),
         letter=fmt.source_letter(item.source),
+        workspace=names.get(item.workspace, ""),
         place=clean(fmt.place(item.path, item.start_line, item.source)),
         line=line,
         marks=marks,

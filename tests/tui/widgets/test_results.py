@@ -120,10 +120,15 @@ async def test_everywhere_each_row_names_its_workspace(make: SimpleNamespace, lo
 
 
 async def test_the_newest_have_no_score(make: SimpleNamespace, look: SimpleNamespace) -> None:
-    report = make.report(mode="newest", query="", dropped=(), also=())
-    assert (await drawn(look, report))[::2] == [
-        "▌  W MEMORY.md:24  Token refresh",
-        "   S 07-17 auth  Debugging auth" + " " * 37 + "14 d  stale",
+    curated = make.also(
+        id="a", source="workspace", path="/r/w/MEMORY.md", heading="Auth", snippet="# Auth\nOne.\nTwo."
+    )
+    report = make.report(mode="newest", query="", hits=(), dropped=(), also=(curated, make.also()))
+    assert await drawn(look, report) == [
+        "▌  W MEMORY.md:5  Auth",
+        "▌  One.",
+        "   S 06-11 配置",
+        "   令牌刷新的配置在这里。",
     ]
     assert summary(report) == "newest 2 · 4 ms"
 
