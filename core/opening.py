@@ -62,7 +62,9 @@ def find_memory(
         identity = Identity("flat", chosen.path, "", "this memory is its own workspace")
     elif workspace is not None:
         name = find_workspace(chosen, workspace, names)
-        identity = Identity("chosen", workspace, name, "chosen by name")
+        own = identify(folder, run_git=run_git)
+        # Chosen by name, but this folder's all the same: then the better reason is known.
+        identity = own if own.folder == name else Identity("chosen", workspace, name, "chosen by name")
     else:
         identity = identify(folder, run_git=run_git)
         name = identity.folder

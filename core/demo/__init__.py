@@ -90,6 +90,5 @@ def _write(home: Path, now: float) -> DemoPaths:
             "GROK_HOME": str(layout.grok_home),
             "MEMDECK_STATE": str(own / "state"),
             "MEMDECK_CONFIG": str(own / "config.toml"),
-            "MEMDECK_CACHE": str(own / "cache"),
         },
     )
