@@ -38,6 +38,7 @@ from core.search.report import (
 )
 from core.searching import Searcher, SearchRequest
 from core.settings import Settings
+from core.settings.model import DreamSettings
 from core.store import clear as clear_room
 from core.store import gc as gc_room
 from core.store.fsinfo import filesystem_kind
@@ -68,6 +69,7 @@ __all__ = [
     "ChunkSpan",
     "ClaimHolder",
     "DoctorReport",
+    "DreamSettings",
     "Factors",
     "FileEntry",
     "FileText",
@@ -349,6 +351,10 @@ class Memory:
         if dirty is None and self._watcher is not None:
             self._watcher.watch_targets(self._link_targets())
         return report
+
+    def sync_everywhere(self) -> tuple[SyncReport, ...]:
+        """Bring the index of every workspace in step, making those that are missing."""
+        return tuple(self._index_of(root, folder).sync() for root, folder in self._every_workspace())
 
     def reindex(
         self, rebuild: bool = False, progress: Callable[[int, int], object] | None = None

@@ -8,11 +8,17 @@ import signal
 import stat
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from core.cli.console import State, out, plain_terminal, say
 from core.errors import UsageError
+
+if TYPE_CHECKING:
+    from core.demo import DemoPaths
+    from core.memory import Memory
 
 _DEMO = "memdeck-demo-"
 _PLACES = {"--root": "root", "--workspace": "workspace", "--cwd": "cwd"}
@@ -41,7 +47,19 @@ def plain_start(argv: Sequence[str], state: State) -> tuple[State, bool] | None:
     return state.at(place["root"], place["workspace"], place["cwd"]), demo
 
 
-def open_app(state: State, *, demo: bool = False) -> int:
+def _demo_state(state: State, made: DemoPaths) -> State:
+    environ: Mapping[str, str] = {**state.environ, **made.environ}
+    return State(environ, state.opener, made.root, made.workspace, str(made.cwd))
+
+
+def _indexed(state: State) -> Memory:
+    """Open a demo memory and index all of it, as its agent would have done."""
+    memory = state.memory()
+    memory.sync_everywhere()
+    return memory
+
+
+def open_app(state: State, *, demo: bool = False, indexed: bool = False) -> int:
     """Run the app until the person leaves; returns the exit code.
 
     Raises:
@@ -54,7 +72,7 @@ def open_app(state: State, *, demo: bool = False) -> int:
         )
     from tui.app import run
 
-    return run(state.memory, demo=demo)
+    return run(partial(_indexed, state) if indexed else state.memory, demo=demo)
 
 
 def open_demo(state: State) -> int:
@@ -77,8 +95,7 @@ def open_demo(state: State) -> int:
         signal.signal(number, _leave)
     try:
         made = prepare(home, clock_from(state.environ)())
-        environ: Mapping[str, str] = {**state.environ, **made.environ}
-        return open_app(State(environ, state.opener, made.root, made.workspace, str(made.cwd)), demo=True)
+        return open_app(_demo_state(state, made), demo=True, indexed=True)
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
@@ -123,6 +140,7 @@ def keep_demo(state: State, target: Path) -> int:
     from core.demo import prepare
 
     made = prepare(target, clock_from(state.environ)())
+    _indexed(_demo_state(State(state.environ), made)).close()
     out(made.root)
     say(f"A demo memory. Look at it with: memdeck ls --root {made.root} --workspace {made.workspace}")
     return 0

@@ -132,7 +132,9 @@ def search(
     if as_json:
         out(jsonout.dumps(jsonout.search(report)))
         return
-    out(hits.search(report, hits.Where(memory.root, memory.workspace), width(), explain=explain))
+    # Everywhere, each hit names its own workspace.
+    where = hits.Where(memory.root, "" if report.everywhere else memory.workspace)
+    out(hits.search(report, where, width(), explain=explain))
     say(hits.summary(report))
     if not report.hits and report.mode != "newest":
         say(report.empty_reason or "nothing was found")
