@@ -16,6 +16,10 @@ Span = tuple[int, int]
 _CONTEXT = re.compile(r"\[Context: (.*)\]\s*")
 _HEADING = re.compile(r"\s*#{1,6}(?:\s|$)")
 _COMMENT = re.compile(r"\s*<!--.*-->\s*")
+_INNER_COMMENT = re.compile(r" ?<!--.*?-->")
+_HEADING_KEPT = 300
+_MARKUP_ONLY = re.compile(r"\s*(?:`{3}|~{3})|[-*_=|:\s]*$")
+_BULLET = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 _UNSPACED = re.compile("[\u0e00-\u0e7f\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
 _KEPT = 400
 _LEAD = 60
@@ -44,15 +48,23 @@ def context_of(snippet: str) -> tuple[str, ...]:
 
 
 def is_text(line: str) -> bool:
-    """Whether a line says something: neither blank, nor a heading, nor an HTML comment."""
-    return bool(line.strip()) and not (_HEADING.match(line) or _COMMENT.fullmatch(line))
+    """Whether a line says something: not blank, a heading, an HTML comment, a fence or a rule of a table."""
+    return not (
+        _MARKUP_ONLY.match(line) or _HEADING.match(line) or _COMMENT.fullmatch(line) or line.isspace()
+    )
+
+
+def without_comments(heading: str) -> str:
+    """A heading as a person reads it, at most so long: what stands in HTML comments is for programs."""
+    heading = heading[:_HEADING_KEPT]
+    return _INNER_COMMENT.sub("", heading) if "<!--" in heading else heading
 
 
 def best_line(snippet: str, pattern: re.Pattern[str] | None) -> tuple[str, tuple[Span, ...]]:
     """The line with most different words of the query, cleaned, with its marks; the first of equals.
 
     A heading or comment is taken only where there is no line of text, since the row shows the heading anyway.
-    A very long line is cut around its first mark.
+    The bullet of a list item is left out; a very long line is cut around its first mark.
     """
     best, best_rank = "", (-1, -1)
     for index, line in enumerate(snippet.split("\n")):
@@ -63,6 +75,9 @@ def best_line(snippet: str, pattern: re.Pattern[str] | None) -> tuple[str, tuple
         if rank > best_rank:
             best, best_rank = line, rank
     text = best.strip()
+    bullet = _BULLET.match(text)
+    if bullet and best_rank[0] > 0:
+        text = text[bullet.end() :]
     if len(text) > _KEPT:
         first = pattern.search(text) if pattern is not None else None
         start = max(0, first.start() - _LEAD) if first else 0

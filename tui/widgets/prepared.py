@@ -10,7 +10,7 @@ from tui import format as fmt
 from tui.text import clean
 from tui.widgets.line_list import Row
 from tui.widgets.losses import loss_words
-from tui.widgets.marked import Span, best_line, is_text, pattern_of, spans_in
+from tui.widgets.marked import Span, best_line, is_text, pattern_of, spans_in, without_comments
 
 if TYPE_CHECKING:
     from core.memory import Also, Hit, SearchReport
@@ -156,7 +156,7 @@ def _groups(report: SearchReport) -> list[tuple[str, list[Hit], bool]]:
 
 def _hit(hit: Hit, rank: int, names: dict[str, str], scored: bool) -> Entry:
     pattern = pattern_of(hit.matched)
-    heading = clean(hit.heading)
+    heading = clean(without_comments(hit.heading))
     line, marks = best_line(hit.snippet, pattern)
     return Entry(
         "hit",
@@ -193,7 +193,7 @@ def _dropped(hit: Hit, place: int, first: int, names: dict[str, str]) -> Entry:
         shown = f"<{shown}"  # just below the floor must not read as if it reached it
     return Entry(
         "dropped",
-        heading=clean(hit.heading),
+        heading=clean(without_comments(hit.heading)),
         rank=str(place) if place else "",
         bar=hit.score,
         score=shown,
@@ -210,7 +210,7 @@ def _listed(item: Also, names: dict[str, str]) -> Entry:
     line, marks = best_line(item.snippet, None)
     return Entry(
         "hit",
-        heading=clean(item.heading),
+        heading=clean(without_comments(item.heading)),
         letter=fmt.source_letter(item.source),
         workspace=names.get(item.workspace, ""),
         place=clean(fmt.place(item.path, item.start_line, item.source)),
@@ -223,7 +223,7 @@ def _listed(item: Also, names: dict[str, str]) -> Entry:
 def _also(also: Also, names: dict[str, str]) -> Entry:
     return Entry(
         "also",
-        heading=clean(also.heading),
+        heading=clean(without_comments(also.heading)),
         letter=fmt.source_letter(also.source),
         workspace=names.get(also.workspace, ""),
         place=clean(fmt.place(also.path, also.start_line, also.source)),
@@ -247,7 +247,8 @@ def _rows(entries: list[Entry]) -> tuple[Row, ...]:
 
 def _workspace_names(report: SearchReport) -> dict[str, str]:
     """Short names of the workspaces in a report: without the hash where that is unambiguous."""
-    folders = {item.workspace for item in (*report.hits, *report.dropped, *report.also)}
+    folders = {hit.workspace for hit in (*report.hits, *report.dropped)}
+    folders |= {item.workspace for item in report.also}
     short = {
         folder: folder[:-_HASH_CELLS] if folder[-_HASH_CELLS:][:1] == "-" else folder for folder in folders
     }

@@ -12,7 +12,7 @@ from tui import format as fmt
 from tui.text import clean
 from tui.widgets.line_view import Piece
 from tui.widgets.losses import MATCHES, factor_values, largest_loss
-from tui.widgets.marked import context_of
+from tui.widgets.marked import context_of, without_comments
 
 if TYPE_CHECKING:
     from core.memory import Also, Factors, Hit, SearchReport, WhyReport
@@ -140,11 +140,15 @@ def ordinal(place: int) -> str:
 
 
 def _header(item: Hit | Also | WhyReport, tag: str, width: int) -> list[Line]:
-    heading = getattr(item, "heading", "")
-    context = [part for part in context_of(item.snippet) if part != heading]
+    heading = without_comments(getattr(item, "heading", ""))
+    context = [part for part in map(without_comments, context_of(item.snippet)) if part != heading]
     place = fmt.place(item.path, item.start_line, item.source).rsplit(":", 1)[0]
     letter = f"{tag} {fmt.source_letter(item.source)}  "
-    trail = fmt.crumbs([clean(part) for part in (place, *context, heading)], max(4, width - len(letter) - 1))
+    room = max(4, width - len(letter) - 2)
+    parts = [clean(part) for part in (place, *context, heading) if part]
+    trail = fmt.wrap(" › ".join(parts), room)
+    if len(trail) > 2:
+        trail = [fmt.crumbs(parts, room)]
     facts = [f"lines {item.start_line:,}–{item.end_line:,}"]
     facts += [fact for fact in (getattr(item, "age", ""),) if fact]
     if getattr(item, "staleness", "fresh") != "fresh":
@@ -152,7 +156,8 @@ def _header(item: Hit | Also | WhyReport, tag: str, width: int) -> list[Line]:
     if getattr(item, "foreign", False):
         facts.append("foreign: a row of another workspace")
     return [
-        Line(((" ", ""), (letter, "muted"), (trail, "strong"))),
+        Line(((" ", ""), (letter, "muted"), (trail[0], "strong"))),
+        *(Line(((" " * (len(letter) + 1), ""), (row, "strong"))) for row in trail[1:]),
         *_wrapped(" · ".join(facts), width, "muted"),
     ]
 

@@ -253,6 +253,24 @@ def test_the_best_line_has_most_words_and_is_no_heading() -> None:
     assert [line[a:b] for a, b in marks] == ["refresh", "token"]
 
 
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("- a point", "a point"),
+        ("12. a step", "a step"),
+        ("- [x] done", "done"),
+        ("2026 was long", "2026 was long"),
+    ],
+)
+def test_the_bullet_of_a_list_item_is_left_out(line: str, shown: str) -> None:
+    assert best_line(f"# Heading\n```\n|---|---|\n***\n\n{line}\n", None)[0] == shown
+
+
+def test_a_heading_is_shown_without_the_marks_in_its_comments(make: SimpleNamespace) -> None:
+    report = make.report(hits=(make.hit(heading="Access tokens <!-- memdeck: verified -->"),))
+    assert prepare(report).rows[0].data.heading == "Access tokens"
+
+
 def test_without_a_line_of_text_the_heading_is_taken() -> None:
     assert best_line("# One\n## Two refresh\n", pattern_of(["refresh"]))[0] == "## Two refresh"
     assert best_line("", None) == ("", ())

@@ -81,6 +81,15 @@ async def test_a_hit_without_content_was_never_ranked(make: SimpleNamespace, loo
     assert not any("▼" in line for line in lines)
 
 
+async def test_a_long_trail_of_headings_takes_a_second_line(
+    make: SimpleNamespace, look: SimpleNamespace
+) -> None:
+    lines = await explained(look, make.hit(), make.report(), width=34)
+    assert lines[:2] == [" #1 W  MEMORY.md › Auth › Token", "       refresh"]
+    deep = make.hit(snippet="[Context: One > Two > Three > Four > Five > Six]\nx")
+    assert (await explained(look, deep, make.report(), width=34))[0] == " #1 W  MEMORY.md › … › Token re…"
+
+
 async def test_at_the_narrowest_the_verdict_still_stands(
     make: SimpleNamespace, look: SimpleNamespace
 ) -> None:
