@@ -62,10 +62,16 @@ class Index(IndexFile):
             database = self.database()
             if database is None:
                 return SyncReport(notes=(self._failure,), seconds=time.perf_counter() - started)
+            told = None if only is None else set(only)
+            if told == set() and not (force or drop_foreign) and self._unchanged(database):
+                # Nothing was told of and nobody wrote to the index: there is nothing to look at.
+                return SyncReport(
+                    problems=self._problems, notes=self.notes, seconds=time.perf_counter() - started
+                )
             work = _Work()
             damage = ""
             try:
-                plan = self._plan(database, None if only is None else set(only), force, drop_foreign)
+                plan = self._plan(database, told, force, drop_foreign)
                 self._run(database, plan, work, progress)
             except (apsw.BusyError, apsw.LockedError):
                 work.blocked = True
@@ -85,6 +91,12 @@ class Index(IndexFile):
             else:
                 self._problems = tuple(dict.fromkeys((*self._problems, *work.problems)))
             return work.report(self._problems, self.notes, time.perf_counter() - started)
+
+    def _unchanged(self, database: Database) -> bool:
+        try:
+            return database.data_version() == self._seen_version
+        except apsw.Error:
+            return False
 
     def rebuild(self, *, progress: Progress | None = None) -> SyncReport:
         """Compare every text, drop foreign rows and write the full-text index anew; counters are kept."""
