@@ -57,11 +57,8 @@ class LineList(LineView):
 
     A subclass overrides ``render_row``.  ``Highlighted`` is posted when the cursor reached another row and
     after ``set_rows``, since the row under the cursor may say something new; ``Opened`` on Enter and on a
-    click on the row under the cursor; ``MarksChanged`` when ``MULTI`` lists change their marks.
+    click on the row under the cursor.
     """
-
-    MULTI: ClassVar[bool] = False
-    """Whether rows can be marked (space, shift+up, shift+down)."""
 
     BINDING_GROUP_TITLE = "List"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -74,12 +71,6 @@ class LineList(LineView):
         Binding("g,home", "first", "First", id="list.first", show=False, tooltip="The first row"),
         Binding("G,end", "last", "Last", id="list.last", show=False, tooltip="The last row"),
         Binding("enter", "open", "Open", id="list.open", show=False, tooltip="Open the row under the cursor"),
-        Binding("space", "mark", "Mark", id="list.mark", show=False,
-                tooltip="Mark the row, or take the mark off"),
-        Binding("shift+down,J", "mark_down", "Mark down", id="list.mark-down", show=False,
-                tooltip="Mark the row and go on"),
-        Binding("shift+up,K", "mark_up", "Mark up", id="list.mark-up", show=False,
-                tooltip="Mark the row and go back"),
     ]  # fmt: skip
 
     @dataclass
@@ -107,17 +98,6 @@ class LineList(LineView):
         def control(self) -> LineList:
             return self.list
 
-    @dataclass
-    class MarksChanged(Message):
-        """These rows are marked now, in the order of the list."""
-
-        list: LineList
-        row_ids: tuple[str, ...]
-
-        @property
-        def control(self) -> LineList:
-            return self.list
-
     def __init__(
         self,
         *,
@@ -130,7 +110,6 @@ class LineList(LineView):
         self._tops: list[int] = [0]
         self._index: dict[str, int] = {}
         self._cursor: int | None = None
-        self._marks: set[str] = set()
         self._dim = False
         self._click_opens = False  # the click that brings the focus only puts the cursor there
         self._empty = ("", "", "", "muted")
@@ -151,11 +130,6 @@ class LineList(LineView):
     def cursor_id(self) -> str | None:
         return None if self._cursor is None else self._rows[self._cursor].id
 
-    @property
-    def marks(self) -> tuple[str, ...]:
-        """The marked rows, in the order of the list."""
-        return tuple(row.id for row in self._rows if row.id in self._marks)
-
     def set_rows(
         self, rows: Sequence[Row], *, cursor: str | None = None, lost: Literal["first", "near"] = "near"
     ) -> None:
@@ -167,7 +141,6 @@ class LineList(LineView):
         self._rows = rows
         self._tops = [0, *accumulate(row.height for row in rows)]
         self._index = {row.id: index for index, row in enumerate(rows)}
-        self._marks &= self._index.keys()
         wanted = self._index.get(cursor) if cursor is not None else None
         if wanted is None and before is not None:
             wanted = self._index.get(before)
@@ -223,6 +196,10 @@ class LineList(LineView):
                 at += direction
         return None
 
+    def is_marked(self, row_id: str) -> bool:
+        """Whether a row is drawn as marked."""
+        return False
+
     # Drawing
 
     def render_row(self, row: Row, width: int, state: RowState) -> Iterable[Strip]:
@@ -241,7 +218,7 @@ class LineList(LineView):
         if index is None:
             return self._empty_lines(width)[y]
         row = self._rows[index]
-        state = RowState(index == self._cursor, self.has_focus, row.id in self._marks, self._dim)
+        state = RowState(index == self._cursor, self.has_focus, self.is_marked(row.id), self._dim)
         key = (row.id, width, state)
         strips = self._kept.get(key)
         if strips is None:
@@ -302,7 +279,8 @@ class LineList(LineView):
             Region(0, top, 1, min(bottom - top, max(1, self.size.height))), animate=False, immediate=True
         )
 
-    def _step(self, step: int) -> None:
+    def step(self, step: int) -> None:
+        """Put the cursor on the next selectable row in the direction of ``step``, if there is one."""
         if self._cursor is None:
             self._go(self._selectable_from(0))
             return
@@ -313,17 +291,17 @@ class LineList(LineView):
 
     def _page(self, direction: int) -> None:
         if self._cursor is None:
-            self._step(direction)
+            self.step(direction)
             return
         line = self._tops[self._cursor] + direction * max(1, self.size.height - 1)
         line = max(0, min(self._tops[-1] - 1, line))
         self._go(self._selectable_from(self.row_at(line) or 0, -direction))
 
     def action_cursor_down(self) -> None:
-        self._step(1)
+        self.step(1)
 
     def action_cursor_up(self) -> None:
-        self._step(-1)
+        self.step(-1)
 
     def action_page_down(self) -> None:
         self._page(1)
@@ -341,42 +319,6 @@ class LineList(LineView):
         if self.cursor_id is not None:
             self.post_message(self.Opened(self, self.cursor_id))
 
-    # Marks
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in ("mark", "mark_down", "mark_up") and not self.MULTI:
-            return False
-        return super().check_action(action, parameters)
-
-    def clear_marks(self) -> None:
-        """Take every mark off."""
-        if self._marks:
-            self._marks.clear()
-            self._marks_changed()
-
-    def _toggle(self, row_id: str | None) -> None:
-        if row_id is not None:
-            self._marks ^= {row_id}
-            self._marks_changed()
-
-    def _marks_changed(self) -> None:
-        self.refresh()
-        self.post_message(self.MarksChanged(self, self.marks))
-
-    def action_mark(self) -> None:
-        self._toggle(self.cursor_id)
-
-    def action_mark_down(self) -> None:
-        self._mark_and_step(1)
-
-    def action_mark_up(self) -> None:
-        self._mark_and_step(-1)
-
-    def _mark_and_step(self, step: int) -> None:
-        if self.cursor_id is not None and self.cursor_id not in self._marks:
-            self._toggle(self.cursor_id)
-        self._step(step)
-
     # Mouse
 
     def on_focus(self) -> None:
@@ -389,10 +331,13 @@ class LineList(LineView):
         if index is None or not self._rows[index].selectable:
             return
         event.stop()
-        if self.MULTI and (event.shift or event.ctrl):
-            self._go(index)
-            self._toggle(self._rows[index].id)
-        elif index == self._cursor and opens:
+        if self.row_clicked(self._rows[index], event):
+            return
+        if index == self._cursor and opens:
             self.action_open()
         else:
             self._go(index)
+
+    def row_clicked(self, row: Row, event: events.Click) -> bool:
+        """Do something else for a click on a row than highlight or open it; False: nothing else."""
+        return False

@@ -11,12 +11,12 @@ from textual.binding import Binding
 from textual.strip import Strip
 
 from tui.widgets.line_list import LineList, Row, RowState
+from tui.widgets.multi_list import MultiList
 
 
-class Plain(LineList):
+class Plain(MultiList):
     """Draws the id of each row on every line of it; counts what it draws."""
 
-    MULTI = True
     drawn = 0
 
     def render_row(self, row: Row, width: int, state: RowState) -> Iterable[Strip]:
@@ -134,21 +134,21 @@ async def test_marks_are_a_glyph_and_follow_their_rows(look: SimpleNamespace) ->
         assert widget.marks == ("b",)
         widget.clear_marks()
         await pilot.pause()
-        changes = [message.row_ids for message in pilot.heard if isinstance(message, LineList.MarksChanged)]
-        assert changes == [("a",), ("a", "b"), ("a", "b", "c"), ("a", "b"), ()]
+        changes = [message.row_ids for message in pilot.heard if isinstance(message, MultiList.MarksChanged)]
+        assert changes == [("a",), ("a", "b"), ("a", "b", "c"), ("a", "b"), ("b",), ()]
 
 
-async def test_a_list_without_marks_has_no_key_for_them(look: SimpleNamespace) -> None:
-    class Single(Plain):
-        MULTI = False
-
-    widget = Single()
+async def test_a_click_with_shift_marks_and_opens_nothing(look: SimpleNamespace) -> None:
+    widget = Plain()
     async with look.showing(widget, 30, 5) as pilot:
         widget.set_rows(rows("a", "b"))
         widget.focus()
-        await pilot.press("space", "J")
-        assert widget.marks == ()
-        assert widget.cursor_id == "a"
+        await pilot.click(widget, offset=(3, 1), shift=True)
+        await pilot.click(widget, offset=(3, 1), shift=True)
+        await pilot.click(widget, offset=(3, 1), control=True)
+        await pilot.pause()
+        assert (widget.cursor_id, widget.marks) == ("b", ("b",))
+        assert not any(isinstance(message, LineList.Opened) for message in pilot.heard)
 
 
 async def test_an_empty_list_says_one_sentence_and_one_key(look: SimpleNamespace) -> None:
@@ -215,7 +215,8 @@ async def test_every_piece_of_the_cursor_row_keeps_its_ground(look: SimpleNamesp
 
 
 def test_every_binding_has_an_id_and_a_tooltip() -> None:
-    bindings = [binding for binding in LineList.BINDINGS if isinstance(binding, Binding)]
-    assert len(bindings) == len(LineList.BINDINGS)
+    declared = [*LineList.BINDINGS, *MultiList.BINDINGS]
+    bindings = [binding for binding in declared if isinstance(binding, Binding)]
+    assert len(bindings) == len(declared)
     assert all(binding.id and binding.tooltip for binding in bindings)
     assert len({binding.id for binding in bindings}) == len(bindings)
