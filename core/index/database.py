@@ -7,6 +7,7 @@ tables are not those we know is never touched, and a copy of ours in the cache d
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import re
 import struct
@@ -78,16 +79,16 @@ def journal_mode(network: bool, environ: Mapping[str, str]) -> JournalMode:
 
 def load_sqlite_vec(connection: apsw.Connection) -> str:
     """Load sqlite-vec into a connection; return "" or why it is not there."""
+    # Only found, not imported: its module would import numpy where that is installed.
+    found = importlib.util.find_spec("sqlite_vec")
+    if found is None or found.origin is None:
+        return "sqlite-vec is not installed"
     try:
-        import sqlite_vec
-
         connection.enable_load_extension(True)
         try:
-            connection.load_extension(sqlite_vec.loadable_path())
+            connection.load_extension(os.path.join(os.path.dirname(found.origin), "vec0"))
         finally:
             connection.enable_load_extension(False)
-    except ImportError:
-        return "sqlite-vec is not installed"
     except (apsw.Error, OSError, AttributeError) as error:
         return f"sqlite-vec could not be loaded ({error})"
     return ""
@@ -110,6 +111,7 @@ class Database:
         self.read_lock = threading.RLock()
         self.vector_problem = ""
         self.has_vectors = False
+        self._vectors_enabled: str | None = None
         self._writer: apsw.Connection | None = None
         self._reader: apsw.Connection | None = None
         existed = Path(place.path).exists() and Path(place.path).stat().st_size > 0
@@ -217,6 +219,13 @@ class Database:
         """
         with self.write_lock, self._immediate(self.writer):
             yield self.writer
+
+    def enable_vectors(self) -> str:
+        """Load sqlite-vec into the reading connection, once; return "" or why that cannot be."""
+        with self.read_lock:
+            if self._vectors_enabled is None:
+                self._vectors_enabled = self.vector_problem or load_sqlite_vec(self.reader)
+            return self._vectors_enabled
 
     def data_version(self) -> int:
         """A number that changes when another connection (ours that writes included) changed the file."""

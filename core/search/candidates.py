@@ -110,6 +110,20 @@ def filter_sql(filters: Filters, now: float) -> tuple[str, dict[str, object]]:
     return " AND ".join(parts), values
 
 
+def passes_filters(row: ChunkRow, filters: Filters, now: float) -> bool:
+    """The filters for a row that was found by other means than SQL (same rules as ``filter_sql``)."""
+    if not filters:
+        return True
+    age = (now - row.created_at) / _SECONDS_A_DAY
+    return (
+        (not filters.sources or row.source in filters.sources)
+        and all(path.lower() in row.path.lower() for path in filters.paths)
+        and (filters.max_age_days is None or age <= filters.max_age_days)
+        and (filters.min_age_days is None or age > filters.min_age_days)
+        and passes_marks(row.text, filters.trust, filters.valid, now)
+    )
+
+
 def fetch_newest(
     connection: apsw.Connection, limit: int, curated_paths: Sequence[str], filters: Filters, now: float
 ) -> tuple[ChunkRow, ...]:

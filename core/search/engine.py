@@ -6,11 +6,21 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import apsw
 
 from core.index.model import ChunkRow
-from core.search.candidates import AlsoRow, Fetched, fetch_also, fetch_candidates, fetch_newest
+from core.index.vectors import nearest
+from core.search.candidates import (
+    COLUMNS,
+    AlsoRow,
+    Fetched,
+    fetch_also,
+    fetch_candidates,
+    fetch_newest,
+    passes_filters,
+)
 from core.search.heading import heading_of
 from core.search.mmr import mmr_order
 from core.search.query import Query
@@ -22,8 +32,20 @@ NEWEST_LIMIT = 50
 
 
 @dataclass(frozen=True, slots=True)
+class VectorQuery:
+    """The embedded query (float32, little-endian) and whose vectors it is compared with."""
+
+    arm: Literal["agent", "ours"]
+    blob: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class SearchContext:
-    """What a search needs besides the query: whose index it is, and how its paths are told apart."""
+    """What a search needs besides the query: whose index it is, and how its paths are told apart.
+
+    ``vector`` is the embedded query, if there is one; else ``no_vector`` says why, and ``vector_failed``
+    that embedding was tried and failed.
+    """
 
     workspace: str
     curated_paths: tuple[str, ...]
@@ -31,6 +53,9 @@ class SearchContext:
     profile: str = "agent"
     is_foreign: Callable[[str], bool] = field(default=lambda path: False)
     notes: tuple[str, ...] = ()
+    vector: VectorQuery | None = None
+    no_vector: str = "no embedding provider is configured"
+    vector_failed: bool = False
 
 
 class _Timer:
@@ -60,7 +85,7 @@ def search_index(
     reasons.
     """
     timer = _Timer()
-    if not query.text:
+    if not query.text and context.vector is None:
         return _newest(connection, query, context, timer)
     with timer.stage("keywords", _keywords_note(query)):
         keywords = query.keywords
@@ -77,10 +102,10 @@ def search_index(
     else:
         timer.skip("text", "no keyword is left of the query")
         fetched = Fetched((), 0)
-    timer.skip("vectors", "no embedding provider is configured")
+    near, failure = _neighbours(connection, query, params, context, timer)
     with timer.stage("score", "merge × decay × source weight × access"):
-        rows = {row.rowid: row for row, _ in fetched.rows}
-        scored = score_candidates(_candidates(fetched), params, context.now)
+        rows = {row.rowid: row for row, _ in (*fetched.rows, *near)}
+        scored = score_candidates(_candidates(fetched, near), params, context.now)
     if params.half_life_days is None:
         timer.skip("decay", "temporal decay is off")
     kept, content_free, below = _sieve(scored, params)
@@ -112,23 +137,49 @@ def search_index(
     report = SearchReport(
         query=query.raw,
         profile=context.profile,
-        mode="text only",
+        mode="text after an embedding failure"
+        if failure
+        else ("text+vectors" if context.vector else "text only"),
         workspace=context.workspace,
         hits=tuple(hits),
         dropped=tuple(dropped),
         also=tuple(_also(item, context) for item in also),
         stages=tuple(timer.stages),
-        notes=(*context.notes, *query.warnings, *_filter_note(query)),
+        notes=(*context.notes, *query.warnings, *_filter_note(query), *([failure] if failure else [])),
         keywords=tuple(keywords),
     )
     return report if hits else replace(report, empty_reason=_empty_reason(connection, query, report, fetched))
 
 
-def _candidates(fetched: Fetched) -> list[Candidate]:
+_Near = list[tuple[ChunkRow, float]]
+
+
+def _neighbours(
+    connection: apsw.Connection, query: Query, params: ScoringParams, context: SearchContext, timer: _Timer
+) -> tuple[_Near, str]:
+    """Return the nearest chunks, and what went wrong: any failure leaves the search to text alone."""
+    if context.vector is None:
+        timer.skip("vectors", context.no_vector)
+        return [], f"text only: {context.no_vector}" if context.vector_failed else ""
+    try:
+        with timer.stage("vectors", f"the {params.candidate_limit} nearest"):
+            near = nearest(
+                connection, context.vector.arm, context.vector.blob, params.candidate_limit, COLUMNS
+            )
+    except apsw.InterruptError:
+        raise
+    except apsw.Error as error:
+        timer.skip("vectors", f"failed: {error}")
+        return [], f"text only: the vectors could not be searched ({error})"
+    return [item for item in near if passes_filters(item[0], query.filters, context.now)], ""
+
+
+def _candidates(fetched: Fetched, near: _Near) -> list[Candidate]:
+    ranks = {row.rowid: rank for row, rank in fetched.rows}
+    distances = {row.rowid: distance for row, distance in near}
+    rows = {row.rowid: row for row, _ in (*fetched.rows, *near)}
     # Equal scores are ordered here, once: curated first, then path, then ordinal.
-    ordered = sorted(
-        fetched.rows, key=lambda item: (item[0].source not in CURATED, item[0].path, item[0].ordinal)
-    )
+    ordered = sorted(rows.values(), key=lambda row: (row.source not in CURATED, row.path, row.ordinal))
     return [
         Candidate(
             key=row.rowid,
@@ -136,9 +187,10 @@ def _candidates(fetched: Fetched) -> list[Candidate]:
             source=row.source,
             created_at=row.created_at,
             access_count=row.access_count,
-            bm25=rank,
+            bm25=ranks.get(row.rowid),
+            distance=distances.get(row.rowid),
         )
-        for row, rank in ordered
+        for row in ordered
     ]
 
 

@@ -119,7 +119,13 @@ def test_sequence(tmp_path: Path, case: dict[str, Any]) -> None:
     replay.database.close()
 
 
-LINES_FOLLOW = {"insert-at-top", "delete-first", "reorder", "duplicate-sections", "embeddings-dropped-on-change"}
+LINES_FOLLOW = {
+    "insert-at-top",
+    "delete-first",
+    "reorder",
+    "duplicate-sections",
+    "embeddings-dropped-on-change",
+}
 
 
 @pytest.mark.parametrize("case", [c for c in cases("reindex_sequence") if c.id not in LINES_FOLLOW])

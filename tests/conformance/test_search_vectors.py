@@ -1,4 +1,4 @@
-"""Whole searches on text alone: candidates, ranks and scores equal to the last bit."""
+"""Whole searches, on text alone and with vectors: candidates, ranks and scores equal to the last bit."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from core.index.database import Database
+from core.index.vectors import pack
 from core.search.candidates import fetch_candidates
-from core.search.engine import SearchContext, search_index
+from core.search.engine import SearchContext, VectorQuery, search_index
 from core.search.query import Filters, parse_query
 from core.search.report import SearchReport
 from core.search.scoring import ScoringParams, effective_half_life
@@ -53,7 +54,11 @@ def curated_paths(database: Database) -> tuple[str, ...]:
 
 
 def run(database: Database, case: dict[str, Any], now: float) -> SearchReport:
-    context = SearchContext("workspace", curated_paths(database), now)
+    given = case["input"].get("query_vector")
+    if given and database.enable_vectors():
+        pytest.skip(database.enable_vectors())
+    vector = VectorQuery("agent", pack(given)) if given else None
+    context = SearchContext("workspace", curated_paths(database), now, vector=vector)
     with database.reading() as reader:
         return search_index(
             reader, parse_query(case["input"]["query"]), params_of(case["input"]["config"]), context
@@ -83,23 +88,34 @@ def check(database: Database, case: dict[str, Any], now: float) -> None:
         assert [item["score"] for item in found] == [item["score"] for item in wanted]
         assert all(expected["scores_of_all_seen"][item["chunk_id"]] == item["score"] for item in found)
     # Every candidate is a hit or was dropped for a reason, and nothing else is.
-    candidates = {row["chunk_id"] for row in (*expected["fts"], *expected["fts_evergreen"])}
+    near = expected["vector"] if isinstance(expected["vector"], list) else []
+    candidates = {row["chunk_id"] for row in (*expected["fts"], *expected["fts_evergreen"], *near)}
+    failed = isinstance(expected["vector"], dict)
+    assert report.mode == (
+        "text after an embedding failure"
+        if failed
+        else "text+vectors"
+        if case["input"].get("query_vector")
+        else "text only"
+        if case["input"]["query"]
+        else "newest"
+    )
     assert {hit.id for hit in (*report.hits, *report.dropped)} == candidates
     assert all(hit.reason for hit in report.dropped)
     assert not candidates & {item.id for item in report.also}
 
 
-@pytest.mark.parametrize("case", cases("search_corpus_a", text_only=True))
+@pytest.mark.parametrize("case", cases("search_corpus_a"))
 def test_corpus_a(corpora: dict[str, Database], case: dict[str, Any]) -> None:
     check(corpora["search_corpus_a"], case, load_now("search_corpus_a"))
 
 
-@pytest.mark.parametrize("case", cases("search_corpus_b", text_only=True))
+@pytest.mark.parametrize("case", cases("search_corpus_b"))
 def test_corpus_b(corpora: dict[str, Database], case: dict[str, Any]) -> None:
     check(corpora["search_corpus_b"], case, load_now("search_corpus_b"))
 
 
-@pytest.mark.parametrize("case", cases("search_edge", text_only=True))
+@pytest.mark.parametrize("case", cases("search_edge"))
 def test_edge(tmp_path: Path, case: dict[str, Any]) -> None:
     database = build_index(tmp_path, case["input"])
     try:
@@ -117,7 +133,7 @@ def test_corpus_rows(corpora: dict[str, Database], family: str) -> None:
     assert rows == [tuple(row[name] for name in names) for row in wanted]
 
 
-@pytest.mark.parametrize("case", cases("search_corpus_a", text_only=True))
+@pytest.mark.parametrize("case", cases("search_corpus_a"))
 def test_ranks(corpora: dict[str, Database], case: dict[str, Any]) -> None:
     """BM25 ranks and the order of both arms, row for row."""
     database = corpora["search_corpus_a"]

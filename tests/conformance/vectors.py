@@ -11,6 +11,7 @@ import pytest
 from core.index.chunker import chunk_markdown
 from core.index.database import Database, Place
 from core.index.indexer import record_access, write_file
+from core.index.vectors import pack
 from core.store.layout import classify_source
 
 FOLDER = Path(__file__).parent / "vectors"
@@ -20,13 +21,12 @@ def load(family: str) -> dict[str, Any]:
     return json.loads((FOLDER / f"{family}.json").read_text("utf-8"))
 
 
-def cases(family: str, function: str | None = None, *, text_only: bool = False) -> list[Any]:
-    """Cases as pytest parameters, by function; ``text_only`` leaves out those that need vectors."""
+def cases(family: str, function: str | None = None) -> list[Any]:
+    """Cases as pytest parameters, by function."""
     return [
         pytest.param(case, id=case["name"])
         for case in load(family)["cases"]
-        if (function is None or case["function"] == function)
-        and not (text_only and case["input"].get("query_vector"))
+        if function is None or case["function"] == function
     ]
 
 
@@ -55,4 +55,9 @@ def build_index(folder: Path, corpus: dict[str, Any]) -> Database:
             )
             for ordinal, times in (file.get("access_count") or {}).items():
                 record_access(connection, [f"{file['path']}:{ordinal}"] * times, file["created_at"])
+        if not database.vector_problem:
+            for chunk_id, vector in corpus.get("vectors", {}).items():
+                connection.execute(
+                    "INSERT INTO chunks_vec(chunk_id, embedding) VALUES(?, ?)", (chunk_id, pack(vector))
+                )
     return database
