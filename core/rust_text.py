@@ -77,7 +77,7 @@ def lines(text: str) -> list[str]:
         return []
     parts = text.split("\n")
     last = parts.pop()
-    out = [part[:-1] if part.endswith("\r") else part for part in parts]
+    out = [part[:-1] if part.endswith("\r") else part for part in parts] if "\r" in text else parts
     if last:
         out.append(last)  # a CR on an unterminated last line stays, as in Rust
     return out

@@ -67,8 +67,9 @@ def _sections(all_lines: list[str]) -> list[tuple[int, int, list[str]]]:
     stack: list[tuple[int, str]] = []
     start = 0
     ancestors: list[str] = []
-    for number, line in enumerate(all_lines):
-        level = heading_level(line) if "#" in line else None
+    for number in [number for number, line in enumerate(all_lines) if "#" in line]:
+        line = all_lines[number]
+        level = heading_level(line)
         if level is None:
             continue
         if number > start:
