@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -10,6 +11,8 @@ from core.errors import SettingsError
 
 Clock = Callable[[], float]
 """Returns the current time in unix seconds."""
+
+_FIRST, _LAST = -62_135_596_800.0, 253_402_300_799.0  # the years 1 to 9999, which dates can be made of
 
 
 def clock_from(environ: Mapping[str, str] = os.environ) -> Clock:
@@ -24,8 +27,10 @@ def clock_from(environ: Mapping[str, str] = os.environ) -> Clock:
     try:
         now = float(raw)
     except ValueError:
+        now = math.nan
+    if not _FIRST <= now <= _LAST:  # also false for what is no number
         raise SettingsError(
-            f"MEMDECK_NOW is {raw!r}, which is not a number of unix seconds",
+            f"MEMDECK_NOW is {raw[:40]!r}, which is not a number of unix seconds",
             hint="Unset it, or set it to something like 1767225600.",
-        ) from None
+        )
     return lambda: now

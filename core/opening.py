@@ -17,7 +17,9 @@ from core.store.layout import (
     ephemeral_reason,
     find_roots,
     grok_home_of,
+    is_text_name,
     open_root,
+    printable,
     workspace_folders,
 )
 from core.store.model import Identity
@@ -50,9 +52,11 @@ def find_memory(
     temp_dir: str | None,
 ) -> Opened:
     """Find the memory to open; the arguments are those of ``Memory.open``."""
-    home = home or environ.get("HOME") or str(Path.home())
-    chosen = open_root(root if root is not None else default_root(environ, home))
-    folder = cwd if cwd is not None else os.getcwd()
+    home = home or environ.get("HOME") or _home()
+    chosen = _open_root(root if root is not None else default_root(environ, home))
+    folder = cwd if cwd is not None else _working_folder(environ)
+    if "\0" in folder:
+        raise UsageError("the working folder has no usable path", hint="Give another one with --cwd.")
     grok_home = grok_home_of(chosen.path)
     settings = load_settings(environ, grok_home=grok_home, home=home, flags=flags)
     names = HumanNames(grok_home, read_started(str(state_dir(environ))))
@@ -74,17 +78,49 @@ def find_memory(
     return Opened(chosen, roots, name, identity, settings, names, ephemeral)
 
 
+def _home() -> str:
+    try:
+        return str(Path.home())
+    except RuntimeError:
+        raise UsageError(
+            "this user has no home folder, where memdeck and the agent keep what is theirs",
+            hint="Set HOME to a folder.",
+        ) from None
+
+
+def _open_root(path: str) -> Root:
+    try:
+        return open_root(path)
+    except FileNotFoundError:  # a relative path is completed with the working folder
+        raise UsageError(
+            f"{printable(path)} is relative to a working folder that is gone",
+            hint="Give an absolute path, or change to a folder that exists.",
+        ) from None
+
+
+def _working_folder(environ: Mapping[str, str]) -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # removed, or no longer readable: the shell's word for it still names the workspace
+        return environ.get("PWD") or "/"
+
+
 def every_workspace(roots: Sequence[Root], first: tuple[Root, str]) -> list[tuple[Root, str]]:
     """Every (root, workspace folder) there is, ``first`` first."""
     found = [first]
     for root in roots:
-        found += [(root, "")] if root.flat else [(root, name) for name in workspace_folders(root)]
+        found += [(root, "")] if root.flat else [(root, name) for name in _named_folders(root)]
     return list(dict.fromkeys(found))
+
+
+def _named_folders(root: Root) -> list[str]:
+    """The workspaces that can be opened: a name that is not UTF-8 fits into no index."""
+    return [name for name in workspace_folders(root) if is_text_name(name)]
 
 
 def find_workspace(root: Root, wanted: str, names: HumanNames) -> str:
     """Find a workspace by folder name, unique prefix, or the ``org/repo`` or path it was derived from."""
-    folders = workspace_folders(root)
+    folders = _named_folders(root)
     if wanted in folders:
         return wanted
     matches = [name for name in folders if wanted and name.startswith(wanted)]

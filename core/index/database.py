@@ -25,8 +25,10 @@ from core.index.schema import (
     CHUNK_COLUMNS,
     CLAIM_KEY,
     DIMENSIONS_KEY,
+    OUR_COLUMNS,
     OUR_SCHEMA,
     OUR_VERSION,
+    PAIR_TABLES,
     VECTOR_SCHEMA,
 )
 
@@ -151,22 +153,31 @@ class Database:
             with contextlib.suppress(apsw.BusyError, apsw.LockedError):
                 writer.pragma("journal_mode", self.place.journal)
         self.has_vectors = "chunks_vec" in tables
-        ours = {"memdeck_meta", "memdeck_files", "memdeck_gram_rows", "memdeck_grams"}
-        if "chunks" in tables and "chunks_fts" in tables and ours <= tables:
-            if self._meta_complete():
-                return
+        wrong = _wrong_tables(writer, tables)
+        if "chunks" in tables and "chunks_fts" in tables and not wrong and self._meta_complete():
+            return
         with self._immediate(writer):
             writer.execute(AGENT_SCHEMA)
             if not tables and not self.vector_problem:
-                # The vector table is the agent's; it is ours to make only together with a new index.
+                self.has_vectors = self._make_vector_table(writer, dimensions)
+            for name in wrong:  # ours hold nothing that cannot be had again
+                writer.execute(f"DROP TABLE IF EXISTS {name}")
+            writer.execute("INSERT OR IGNORE INTO meta(key, value) VALUES(?, '')", (CLAIM_KEY,))
+            writer.execute(OUR_SCHEMA)
+            writer.execute("INSERT OR IGNORE INTO memdeck_meta VALUES('version', ?)", (OUR_VERSION,))
+
+    @staticmethod
+    def _make_vector_table(writer: apsw.Connection, dimensions: int) -> bool:
+        """The vector table is the agent's; it is ours to make only together with a new index."""
+        try:
+            with writer:
                 writer.execute(VECTOR_SCHEMA.format(dimensions=int(dimensions)))
                 writer.execute(
                     "INSERT OR IGNORE INTO meta(key, value) VALUES(?, ?)", (DIMENSIONS_KEY, str(dimensions))
                 )
-                self.has_vectors = True
-            writer.execute("INSERT OR IGNORE INTO meta(key, value) VALUES(?, '')", (CLAIM_KEY,))
-            writer.execute(OUR_SCHEMA)
-            writer.execute("INSERT OR IGNORE INTO memdeck_meta VALUES('version', ?)", (OUR_VERSION,))
+        except apsw.SQLError:
+            return False  # more dimensions than sqlite-vec takes: the index does without
+        return True
 
     def _meta_complete(self) -> bool:
         row = self.writer.execute("SELECT 1 FROM meta WHERE key=?", (CLAIM_KEY,)).fetchone()
@@ -186,8 +197,12 @@ class Database:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
-        """Give the reading connection inside one read transaction (one consistent picture)."""
-        with self.read_lock:
+        """Give the reading connection inside one read transaction (one consistent picture).
+
+        Raises:
+            apsw.CorruptError: the file is damaged; also for text in it that is not UTF-8.
+        """
+        with self.read_lock, _undecodable_is_damage():
             connection = self.reader
             if connection.in_transaction:  # a caller of this thread has one open
                 yield connection
@@ -217,7 +232,7 @@ class Database:
         Raises:
             apsw.BusyError: another process wrote for longer than the busy time-out.
         """
-        with self.write_lock, self._immediate(self.writer):
+        with self.write_lock, _undecodable_is_damage(), self._immediate(self.writer):
             yield self.writer
 
     def enable_vectors(self) -> str:
@@ -247,11 +262,23 @@ class Database:
                 self._reader.interrupt()
 
     def close(self) -> None:
-        for connection in (self._reader, self._writer):
-            if connection is not None:
-                with contextlib.suppress(apsw.Error):
-                    connection.close(True)
-        self._reader = self._writer = None
+        """Close both connections, once whoever uses them now is done (a running read is stopped)."""
+        self.interrupt()
+        with self.read_lock, self.write_lock:
+            for connection in (self._reader, self._writer):
+                if connection is not None:
+                    with contextlib.suppress(apsw.Error):
+                        connection.close(True)
+            self._reader = self._writer = None
+
+
+@contextlib.contextmanager
+def _undecodable_is_damage() -> Iterator[None]:
+    """Nobody writes text that is not UTF-8 into an index, so bytes that are not have been torn."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise apsw.CorruptError(f"text that is not UTF-8 ({error.reason})") from None
 
 
 def _known(connection: apsw.Connection, tables: set[str]) -> bool:
@@ -264,6 +291,18 @@ def _known(connection: apsw.Connection, tables: set[str]) -> bool:
 
 def _columns(connection: apsw.Connection, table: str) -> set[str]:
     return {str(row[1]) for row in connection.execute(f"PRAGMA table_info({table})")}
+
+
+def _wrong_tables(connection: apsw.Connection, tables: set[str]) -> list[str]:
+    """Those of our tables that are missing or not as we make them; the two of the pairs go together."""
+    wrong = [
+        name
+        for name, columns in OUR_COLUMNS.items()
+        if name not in tables or _columns(connection, name) != columns
+    ]
+    if PAIR_TABLES & set(wrong):
+        wrong = [*(name for name in wrong if name not in PAIR_TABLES), *sorted(PAIR_TABLES)]
+    return wrong
 
 
 def move_aside(path: str, stamp: str) -> str | None:

@@ -11,7 +11,7 @@ from core.index.chunker import chunk_markdown
 from core.index.model import Chunk
 from core.store.entries import problem_of
 from core.store.layout import printable
-from core.store.model import FileEntry, Problem
+from core.store.model import FileEntry, Problem, stamp_numbers
 
 INDEX_LIMIT = 32 * 1024 * 1024
 """Bytes above which a file is named and not indexed."""
@@ -66,7 +66,7 @@ def load(entry: FileEntry) -> Loaded | Problem:
             "not-utf8",
             f"{name} is not UTF-8 at line {line} (byte {error.start}); the agent cannot read it and it is not searched",
         )
-    stamp = (status.st_size, status.st_mtime_ns, status.st_ino)
+    stamp = stamp_numbers(status.st_size, status.st_mtime_ns, status.st_ino)
     return Loaded(entry, stamp, chunk_markdown(text), len(data))
 
 
@@ -76,4 +76,4 @@ def stamp_of(path: str) -> tuple[int, int, int] | None:
         status = os.stat(path)
     except OSError:
         return None
-    return (status.st_size, status.st_mtime_ns, status.st_ino)
+    return stamp_numbers(status.st_size, status.st_mtime_ns, status.st_ino)

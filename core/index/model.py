@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -16,6 +19,28 @@ class Chunk:
     start_line: int
     end_line: int
     hash: str
+
+
+def whole_number(value: object) -> int:
+    """A value of a number column, 0 for what is no number."""
+    if isinstance(value, int):
+        return value
+    return int(value) if isinstance(value, float) and math.isfinite(value) else 0
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return value if isinstance(value, str) else ""
+
+
+_ORDINAL = re.compile(r".*:([0-9]{1,18})\Z", re.DOTALL)
+
+
+def ordinal_of(chunk_id: str) -> int:
+    """The number at the end of a chunk's id, ``path:number``; -1 for an id of any other shape."""
+    match = _ORDINAL.match(chunk_id)
+    return int(match.group(1)) if match is not None else -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +62,32 @@ class ChunkRow:
 
     @property
     def ordinal(self) -> int:
-        return int(self.id.rsplit(":", 1)[-1])
+        return ordinal_of(self.id)
+
+    @classmethod
+    def of(cls, values: Sequence[object]) -> ChunkRow:
+        """Make a row of the twelve columns in the order of the fields.
+
+        SQLite keeps any value in any column, whatever its declared type, and others write to these tables
+        too: what is no number counts as 0, bytes as the text they are.
+        """
+        rowid, chunk_id, path, start, end, text, digest, source, created, updated, count, accessed = values[
+            :12
+        ]
+        return cls(
+            rowid=whole_number(rowid),
+            id=_text(chunk_id),
+            path=_text(path),
+            start_line=max(whole_number(start), 0),
+            end_line=max(whole_number(end), 0),
+            text=_text(text),
+            hash=_text(digest),
+            source=_text(source),  # type: ignore[arg-type]
+            created_at=whole_number(created),
+            updated_at=whole_number(updated),
+            access_count=max(whole_number(count), 0),
+            last_accessed=None if accessed is None else whole_number(accessed),
+        )
 
 
 @dataclass(frozen=True, slots=True)

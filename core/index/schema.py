@@ -57,6 +57,14 @@ CREATE TABLE IF NOT EXISTS memdeck_gram_rows (rowid INTEGER PRIMARY KEY, hash TE
 CREATE VIRTUAL TABLE IF NOT EXISTS memdeck_grams USING fts5(grams, content='', contentless_delete=1);
 """
 
+OUR_COLUMNS = {
+    "memdeck_meta": {"key", "value"},
+    "memdeck_files": {"path", "size", "mtime_ns", "inode", "chunks", "rowids"},
+    "memdeck_gram_rows": {"rowid", "hash"},
+    "memdeck_grams": {"grams"},
+}
+PAIR_TABLES = {"memdeck_gram_rows", "memdeck_grams"}
+
 CLAIM_KEY = "reindex_claim"
 DIMENSIONS_KEY = "embedding_dimensions"
 OUR_VERSION = "1"

@@ -211,7 +211,7 @@ def nearest(
     rows: list[tuple[ChunkRow, float]] = []
     for name, distance in found:
         rows += [
-            (ChunkRow(*values[:12]), distance)
+            (ChunkRow.of(values), distance)
             for values in connection.execute(f"SELECT {columns} FROM chunks c WHERE c.{column} = ?", (name,))
         ]
     return rows

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import apsw
 
 from core.index.grams import gram_phrase, script_name
-from core.index.model import ChunkRow
+from core.index.model import ChunkRow, whole_number
 from core.search.query import Filters, Query, fts_all, fts_any
 from core.search.trust import passes_marks
 
@@ -53,7 +53,7 @@ class AlsoRow:
 
 def row_of(values: Sequence[object]) -> ChunkRow:
     """Make a ``ChunkRow`` of the twelve selected columns."""
-    return ChunkRow(*values[:12])  # type: ignore[arg-type]
+    return ChunkRow.of(values)
 
 
 def fetch_candidates(
@@ -154,7 +154,7 @@ def fetch_newest(
             rows[row.rowid] = row
         stamp = connection.execute("SELECT mtime_ns FROM memdeck_files WHERE path=?", (path,)).fetchone()
         if stamp is not None:
-            changed[path] = int(str(stamp[0])) / 1e9
+            changed[path] = whole_number(stamp[0]) / 1e9
     found_rows = list(rows.values())
     if filters.trust or filters.valid:
         found_rows = [row for row in found_rows if passes_marks(row.text, filters.trust, filters.valid, now)]

@@ -53,8 +53,8 @@ class ScoringParams:
 
     @property
     def candidate_limit(self) -> int:
-        """How many candidates each arm takes: three times the results."""
-        return 3 * self.max_results
+        """How many candidates each arm takes: three times the results (what SQLite can count to)."""
+        return min(3 * self.max_results, 2**62)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,12 @@ def hash8(identity: str) -> str:
 
 def lossy(text: str) -> str:
     """Undecodable bytes of a path as U+FFFD, as the agent turns paths into text."""
-    return text if text.isascii() else os.fsencode(text).decode("utf-8", "replace")
+    if text.isascii():
+        return text
+    try:
+        return os.fsencode(text).decode("utf-8", "replace")
+    except UnicodeEncodeError:  # a lone surrogate that stands for no byte: no folder is named so
+        return text.encode("utf-8", "replace").decode()
 
 
 def normalize_remote_url(url: str) -> str | None:

@@ -51,7 +51,10 @@ class Root:
 
 def printable(name: str) -> str:
     r"""A file name for a message: bytes that are not UTF-8 as ``\xff``, everything else as it is."""
-    return os.fsencode(name).decode("utf-8", "backslashreplace")
+    try:
+        return os.fsencode(name).decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:  # no file can be named so, but a person can ask for one
+        return name.encode("utf-8", "backslashreplace").decode()
 
 
 def is_text_name(name: str) -> bool:

@@ -29,6 +29,18 @@ class Problem:
     message: str
 
 
+_INT64 = 2**63 - 1
+
+
+def stamp_numbers(size: int, mtime_ns: int, inode: int) -> tuple[int, int, int]:
+    """A stamp as a 64-bit column can hold it.
+
+    Clocks can be set to times whose nanoseconds do not fit (from the year 2262), and some filesystems
+    number their inodes up to 2^64.
+    """
+    return min(size, _INT64), max(min(mtime_ns, _INT64), -_INT64), inode & _INT64
+
+
 @dataclass(frozen=True, slots=True)
 class FileEntry:
     """One Markdown file of a memory.
@@ -52,8 +64,8 @@ class FileEntry:
 
     @property
     def stamp(self) -> tuple[int, int, int]:
-        """What a scan compares: (size, mtime_ns, inode)."""
-        return (self.size, self.mtime_ns, self.inode)
+        """What a scan compares: (size, mtime_ns, inode), each as a 64-bit column can hold it."""
+        return stamp_numbers(self.size, self.mtime_ns, self.inode)
 
 
 @dataclass(frozen=True, slots=True)
