@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -14,6 +15,9 @@ from core.settings.model import SOURCE_WEIGHTS, Settings
 AGENT_PREFIXES = ("memory.", "compaction.")
 OWN_TABLES = ("ui", "keys", "model", "embedding", "search", "hooks")
 _SECRET_WORDS = ("key", "token", "secret", "password", "passwd", "credential")
+_SECTIONS = {"memory_flush": "compaction.memory_flush", "own_embedding": "embedding"}
+# Capitals only: a key pasted in the place of its variable's name is then seldom taken for a name.
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
 _MAX_INT = 2**63 - 1  # what a TOML integer and the agent's numbers hold
 
 _KINDS = {
@@ -37,6 +41,8 @@ class Spec:
     high: float | None = None
     clamp: bool = False
     env: str | None = None
+    choices: tuple[str, ...] = ()
+    variable: bool = False
 
     @property
     def agent(self) -> bool:
@@ -46,6 +52,8 @@ class Spec:
     @property
     def wants(self) -> str:
         """What a value must be, as words: ``a whole number of 0 or more``."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
         what = _KINDS[self.kind]
         if self.low is not None and self.high is not None:
             return f"{what} from {self.low:g} to {self.high:g}"
@@ -86,13 +94,10 @@ def key_table() -> tuple[Spec, ...]:
     table = []
     for spec in _walk(Settings(), (), ()):
         section = spec.path[0]
-        if section == "memory_flush":
-            key = f"compaction.{spec.key}"
-        elif section in ("memory", "ui"):
-            key = spec.key
-        else:
-            key = f"memory.{spec.key}"
-        table.append(Spec(key, spec.path, spec.kind, spec.help, spec.low, spec.high, spec.clamp, spec.env))
+        key = _SECTIONS.get(section, section) + spec.key.removeprefix(section)
+        if section not in _SECTIONS and section not in ("memory", "ui"):
+            key = f"memory.{key}"
+        table.append(replace(spec, key=key))
     return tuple(table)
 
 
@@ -186,9 +191,22 @@ def check(spec: Spec, raw: object) -> object:
         fits = isinstance(raw, int | float) and not isinstance(raw, bool)
     if not fits:
         raise WrongValue(f"is {shown(raw)}, but must be {spec.wants}")
+    if isinstance(raw, str):
+        return _text(spec, raw)
     if isinstance(raw, bool) or not isinstance(raw, int | float):
         return raw
     return _in_range(spec, raw)
+
+
+def _text(spec: Spec, raw: str) -> str:
+    if spec.choices and raw not in spec.choices:
+        raise WrongValue(f"is {shown(raw)}, but must be {spec.wants}")
+    if spec.variable and not _VARIABLE.fullmatch(raw):
+        raise WrongValue(
+            "must be the name of an environment variable, in capitals; "
+            "what it is set to is not shown, for it may be the secret itself"
+        )
+    return raw
 
 
 def _in_range(spec: Spec, raw: float) -> float:
@@ -210,7 +228,7 @@ def parse_text(spec: Spec, text: str) -> object:
         WrongValue: it is not one.
     """
     if spec.kind.startswith("str"):
-        return text
+        return check(spec, text)
     word = text.strip().lower()
     if spec.kind == "bool":
         if word in ("true", "on", "yes", "1"):

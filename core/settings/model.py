@@ -25,9 +25,23 @@ def _setting(
     high: float | None = None,
     clamp: bool = False,
     env: str | None = None,
+    choices: tuple[str, ...] = (),
+    variable: bool = False,
 ) -> Any:
-    """A field whose metadata says how a value is checked (``low``/``high`` inclusive) and what it is for."""
-    meta = {"help": help_text, "low": low, "high": high, "clamp": clamp, "env": env}
+    """A field whose metadata says how a value is checked and what it is for.
+
+    ``low``/``high`` are inclusive; ``choices`` are the only texts allowed; ``variable`` means that the value
+    names an environment variable (a value that does not is never repeated: it may be the secret itself).
+    """
+    meta = {
+        "help": help_text,
+        "low": low,
+        "high": high,
+        "clamp": clamp,
+        "env": env,
+        "choices": choices,
+        "variable": variable,
+    }
     return field(default=default, metadata=meta)
 
 
@@ -134,6 +148,24 @@ class MemoryFlushSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnEmbedding:
+    """``[embedding]``, memdeck's own: what turns texts into vectors for ``hybrid`` and ``tuned``."""
+
+    provider: str = _setting(
+        "none", "what makes vectors: none, local or api", choices=("none", "local", "api")
+    )
+    base_url: str | None = _setting(None, "api: the endpoint, such as https://api.openai.com/v1")
+    model: str | None = _setting(None, "api: the embedding model")
+    dimensions: int = _setting(1024, "api: numbers in one vector of that model", low=1, high=8192)
+    shorten: bool = _setting(False, "api: ask for vectors of `dimensions` (models that can be shortened)")
+    key_env: str | None = _setting(
+        None, "api: the environment variable that holds the key; unset: no key is sent", variable=True
+    )
+    max_input_bytes: int = _setting(8000, "api: longer texts are cut here before they are sent", low=64)
+    timeout_secs: float = _setting(30.0, "api: seconds one request may take", low=0.1, high=3600)
+
+
+@dataclass(frozen=True, slots=True)
 class UiSettings:
     """``[ui]``, memdeck's own: how the app looks."""
 
@@ -220,7 +252,8 @@ class Settings:
     """Every setting, and where each came from.
 
     ``search`` … ``memory_flush`` are the agent's (``agent_file``, None when this root belongs to no agent
-    home), ``ui`` and ``keys`` (binding id → keys, comma-separated) are memdeck's own (``own_file``).
+    home), ``own_embedding`` (``[embedding]``), ``ui`` and ``keys`` (binding id → keys, comma-separated) are
+    memdeck's own (``own_file``).
     """
 
     memory: MemorySwitch = field(default_factory=MemorySwitch)
@@ -233,6 +266,7 @@ class Settings:
     gc: GcSettings = field(default_factory=GcSettings)
     dream: DreamSettings = field(default_factory=DreamSettings)
     memory_flush: MemoryFlushSettings = field(default_factory=MemoryFlushSettings)
+    own_embedding: OwnEmbedding = field(default_factory=OwnEmbedding)
     ui: UiSettings = field(default_factory=UiSettings)
     keys: Mapping[str, str] = field(default_factory=dict)
     agent_file: str | None = None

@@ -96,6 +96,14 @@ def test_the_defaults_are_the_documented_ones(home: Home) -> None:
         "compaction.memory_flush.idle_timeout_secs": 300,
         "compaction.memory_flush.semantic_dedup_threshold": 0.92,
         "compaction.memory_flush.flush_model": None,
+        "embedding.provider": "none",
+        "embedding.base_url": None,
+        "embedding.model": None,
+        "embedding.dimensions": 1024,
+        "embedding.shorten": False,
+        "embedding.key_env": None,
+        "embedding.max_input_bytes": 8000,
+        "embedding.timeout_secs": 30.0,
         "ui.theme": "memdeck-dark",
     }
 
