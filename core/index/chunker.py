@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from blake3 import blake3
 
@@ -46,47 +48,66 @@ def chunk_markdown(content: str, *, max_bytes: int = MAX_BYTES, overlap: int = O
         return []
     if byte_len(content) <= max_bytes:
         return [Chunk(content, 0, len(lines(content)), chunk_hash(content))]
+    # The lines as one string: most sections are cut out of it whole, and never taken apart.
+    text = "\n".join(lines(content)) if "\r" in content else content.removesuffix("\n")
     out: list[Chunk] = []
-    all_lines = lines(content)
-    for start, end, ancestors in _sections(all_lines):
-        prefix = f"[Context: {' > '.join(ancestors)}]\n\n" if ancestors else ""
-        body = "\n".join(all_lines[start:end])
-        if byte_len(body) <= max_bytes:
-            pieces = [(body, start, end)]
+    for section in _sections(text):
+        prefix = f"[Context: {' > '.join(section.ancestors)}]\n\n" if section.ancestors else ""
+        if byte_len(section.text) <= max_bytes:
+            pieces = [(section.text, section.first, section.last)]
         else:
-            pieces = _split_section(all_lines, start, end, max_bytes, overlap)
-        for text, first, last in pieces:
-            whole = prefix + text
+            pieces = _split_section(section, max_bytes, overlap)
+        for piece, first, last in pieces:
+            whole = prefix + piece
             out.append(Chunk(whole, first, last, chunk_hash(whole)))
     return out
 
 
-def _sections(all_lines: list[str]) -> list[tuple[int, int, list[str]]]:
-    """Return (start, end, ancestor heading lines) of every section; a section begins at a heading."""
-    out: list[tuple[int, int, list[str]]] = []
-    stack: list[tuple[int, str]] = []
-    start = 0
-    ancestors: list[str] = []
-    for number in [number for number, line in enumerate(all_lines) if "#" in line]:
-        line = all_lines[number]
+class _Section(NamedTuple):
+    """A section's text, its lines (0-based, end exclusive) and the heading lines above it."""
+
+    text: str
+    first: int
+    last: int
+    ancestors: list[str]
+
+
+def _headings(text: str) -> Iterator[tuple[int, int, int, str]]:
+    """Yield (line number, offset, level, line) of every heading line."""
+    number = counted = 0
+    mark = text.find("#")
+    while mark >= 0:
+        begin = text.rfind("\n", 0, mark) + 1
+        end = text.find("\n", mark)
+        end = len(text) if end < 0 else end
+        line = text[begin:end]
         level = heading_level(line)
-        if level is None:
-            continue
-        if number > start:
-            out.append((start, number, ancestors))
+        if level is not None:
+            number += text.count("\n", counted, begin)
+            counted = begin
+            yield number, begin, level, line
+        mark = text.find("#", end)
+
+
+def _sections(text: str) -> list[_Section]:
+    """Return every section in order; a section begins at a heading."""
+    out: list[_Section] = []
+    stack: list[tuple[int, str]] = []
+    first = start = 0
+    ancestors: list[str] = []
+    for number, begin, level, line in _headings(text):
+        if number > first:
+            out.append(_Section(text[start : begin - 1], first, number, ancestors))
         while stack and stack[-1][0] >= level:
             stack.pop()
-        ancestors = [text for _, text in stack]
+        ancestors = [heading for _, heading in stack]
         stack.append((level, trim(line)))
-        start = number
-    if start < len(all_lines):
-        out.append((start, len(all_lines), ancestors))
+        first, start = number, begin
+    out.append(_Section(text[start:], first, first + text.count("\n", start) + 1, ancestors))
     return out
 
 
-def _split_section(
-    all_lines: list[str], start: int, end: int, max_bytes: int, overlap: int
-) -> list[tuple[str, int, int]]:
+def _split_section(section: _Section, max_bytes: int, overlap: int) -> list[tuple[str, int, int]]:
     """Split a section over the limit at blank lines and before lines that push it over.
 
     Two quirks of the reference are kept, since ids and hashes hang on them: empty lines at the start of a
@@ -96,9 +117,8 @@ def _split_section(
     out: list[tuple[str, int, int]] = []
     text = ""
     size = 0  # bytes of text
-    first = start
-    for number in range(start, end):
-        line = all_lines[number]
+    first = section.first
+    for number, line in enumerate(section.text.split("\n"), section.first):
         length = byte_len(line)
         if text and size + length > max_bytes and is_blank(line):
             trimmed = trim(text)
@@ -122,5 +142,5 @@ def _split_section(
                 text, size = "", 0
             first = number
     if not is_blank(text):
-        out.append((trim(text), first, end))
+        out.append((trim(text), first, section.last))
     return out
