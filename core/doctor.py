@@ -199,7 +199,10 @@ def _database(name: str, database: Database) -> Iterator[Finding]:
         return
     if flaw:
         yield Finding(
-            "error", "index", f"{name}: SQLite finds the index damaged ({flaw})", "`memdeck reindex`."
+            "error",
+            "index",
+            f"{name}: SQLite finds the index damaged ({flaw})",
+            "`memdeck reindex --rebuild`.",
         )
     for chunk_id, size in huge:
         yield Finding(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import threading
 import time
@@ -310,9 +311,13 @@ class Memory:
             )
         else:
             dirty = self._take_dirty() if sync else set()
-            report = self._searcher().search(self._index(), request, sync=sync, dirty=dirty)
-            if report.status is not None and report.status.state in ("behind", "failed"):
-                self._give_back(dirty)
+            done = False
+            try:
+                report = self._searcher().search(self._index(), request, sync=sync, dirty=dirty)
+                done = report.status is not None and report.status.state not in ("behind", "failed")
+            finally:
+                if not done:
+                    self._give_back(dirty)
         return replace(report, ms=round((time.perf_counter() - started) * 1000, 3))
 
     def why(self, query: str, chunk: str) -> WhyReport:
@@ -326,11 +331,11 @@ class Memory:
 
     def _chunk_id(self, chunk: str) -> str:
         path, mark, number = chunk.rpartition("#")
-        if not mark or not number.isdigit():
+        if not mark or not re.fullmatch(r"[0-9]{1,18}", number):
             return chunk
         index = self._index()
         index.database()  # opening it tells how the rows spell the root
-        return f"{index.to_index(self.resolve(path))}:{number}"
+        return f"{index.to_index(self.resolve(path))}:{int(number)}"
 
     def interrupt(self) -> None:
         """Stop a running search from another thread; it ends with nothing found and says so."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -19,8 +20,10 @@ from core.search.query import Filters, Query, parse_query
 from core.search.report import SearchReport, WhyReport
 from core.search.scoring import ScoringParams, effective_half_life
 from core.settings import Settings
+from core.store.layout import is_text_name
 
 PROFILES = ("agent",)
+_DAMAGED = (apsw.CorruptError, apsw.NotADBError)
 SOURCES = ("global", "workspace", "session")
 
 
@@ -89,27 +92,36 @@ class Searcher:
         """Sync (unless told not to), then search; what goes wrong ends as an empty reason and notes."""
         query = self.parse(request)
         synced = index.sync(dirty) if sync else None
-        database = index.database()
-        if database is None:
-            return self._failed(index, query, index.status().reason)
-        try:
-            with database.reading() as reader:
-                report = search_index(reader, query, self.params(request), self._context(index, database))
-        except apsw.InterruptError:
-            return self._failed(index, query, "the search was stopped", interrupted=True)
-        except (apsw.BusyError, apsw.LockedError):
-            return self._failed(index, query, "another process is writing to the index; it is tried again")
-        except (apsw.CorruptError, apsw.NotADBError):
-            index.sync()  # moves the damaged file aside, if nobody uses it, and builds a new one
-            return self._failed(index, query, "the index was damaged; it is being built anew")
-        except apsw.Error as error:
-            return self._failed(index, query, f"the index cannot be read ({error})")
-        return self._finish(index, database, report, synced)
+        for attempt in (1, 2):
+            database = index.database()
+            if database is None:
+                return self._failed(index, query, index.status().reason)
+            try:
+                with database.reading() as reader:
+                    report = search_index(reader, query, self.params(request), self._context(index, database))
+                return self._finish(index, database, report, synced)
+            except apsw.InterruptError:
+                return self._failed(index, query, "the search was stopped", interrupted=True)
+            except (apsw.BusyError, apsw.LockedError):
+                return self._failed(
+                    index, query, "another process is writing to the index; it is tried again"
+                )
+            except _DAMAGED as error:
+                traceback.clear_frames(error.__traceback__)  # statements in there would keep the file open
+                if attempt == 1:
+                    synced = index.heal(database, str(error))
+            except apsw.Error as error:
+                return self._failed(index, query, f"the index cannot be read ({error})")
+        return self._failed(
+            index, query, "the index is damaged and could not be mended; the files are untouched"
+        )
 
     def why(self, index: Index, query: str, chunk_id: str) -> WhyReport:
         """Explain a chunk's place; raises NotFound or IndexUnavailable."""
         request = SearchRequest(query)
         parsed = self.parse(request)
+        if not is_text_name(chunk_id):
+            raise NotFound("an id that is not UTF-8 is in no index", hint="Ids are PATH:N or PATH#N.")
         index.sync()
         database = index.database()
         if database is None:
@@ -126,6 +138,14 @@ class Searcher:
                     )
                 context = self._context(index, database)
                 return explain(reader, parsed, row_of(found), self.params(request), context)
+        except _DAMAGED as error:
+            traceback.clear_frames(error.__traceback__)
+            index.heal(database, str(error))
+            raise IndexUnavailable(
+                "the index was damaged and had to be mended",
+                data="The files are untouched.",
+                hint="Try again.",
+            ) from None
         except apsw.Error as error:
             raise IndexUnavailable(
                 f"the index cannot be read now ({error})", data="The files are untouched.", hint="Try again."
@@ -176,13 +196,16 @@ class Searcher:
         )
 
 
+_LAST_SECOND = 253_402_300_799  # of the year 9999
+
+
 def behind_note(status: IndexStatus) -> str:
     """The sentence for an index that is behind: by how much, and who holds the claim since when."""
     import datetime as dt
 
     if status.holder is None:
         return f"index behind by {status.behind} files (another process is writing)"
-    since = dt.datetime.fromtimestamp(status.holder.since, dt.UTC).strftime("%H:%M:%S UTC")
+    since = dt.datetime.fromtimestamp(min(status.holder.since, _LAST_SECOND), dt.UTC).strftime("%H:%M:%S UTC")
     return f"index behind by {status.behind} files (pid {status.holder.pid} since {since})"
 
 

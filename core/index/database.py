@@ -158,6 +158,8 @@ class Database:
             return
         with self._immediate(writer):
             writer.execute(AGENT_SCHEMA)
+            if "chunks" in tables and "chunks_fts" not in tables:
+                writer.execute("INSERT INTO chunks_fts(rowid, text) SELECT rowid, text FROM chunks")
             if not tables and not self.vector_problem:
                 self.has_vectors = self._make_vector_table(writer, dimensions)
             for name in wrong:  # ours hold nothing that cannot be had again
@@ -247,6 +249,11 @@ class Database:
         with self.read_lock:
             return int(self.reader.pragma("data_version"))
 
+    def foreign_version(self) -> int:
+        """A number that changes when anybody else changed the file (another connection than the writing one)."""
+        with self.write_lock:
+            return int(self.writer.pragma("data_version"))
+
     def moved(self) -> bool:
         """True when the file at this place is no longer the one that is open (removed or replaced)."""
         try:
@@ -306,13 +313,15 @@ def _wrong_tables(connection: apsw.Connection, tables: set[str]) -> list[str]:
 
 
 def move_aside(path: str, stamp: str) -> str | None:
-    """Move a damaged index, its ``-wal`` and ``-shm`` together to ``…damaged-<stamp>``; None if in use.
+    """Move a damaged index, its ``-wal`` and ``-shm`` together to ``…damaged-<stamp>``; None if in use or a link.
 
     SQLite's own lock bytes are taken exclusively first, so a file that any process has open stays where it
     is.  Must not be called while this process has the file open.
     """
     import fcntl
 
+    if os.path.islink(path):
+        return None  # what it leads to is not ours to replace
     with contextlib.ExitStack() as stack:
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
@@ -343,3 +352,10 @@ def integrity(database: Database) -> str:
     with database.read_lock:
         row = database.reader.execute("PRAGMA quick_check(1)").fetchone()
     return "" if row is None or row[0] == "ok" else str(row[0])
+
+
+def only_text_torn(database: Database) -> bool:
+    """True when SQLite finds the file sound but for the full-text indexes, which can be had again."""
+    with database.read_lock:
+        found = [str(row[0]) for row in database.reader.execute("PRAGMA quick_check(20)")]
+    return found != ["ok"] and all("fts5" in line.lower() for line in found)

@@ -22,8 +22,12 @@ from core.index.database import (
 )
 from core.index.model import ClaimHolder, IndexStatus
 from core.index.place import cache_place, choose_place, choose_spelling
+from core.store.entries import is_inside
 from core.store.layout import Root
 from core.store.model import Problem
+
+HEAL_LIMIT = 3
+"""How often in a row a damaged index is begun anew before it is given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,8 @@ class IndexFile:
         self._notes: dict[str, str] = {}
         self._failure = ""
         self._moved_aside = False
+        self._heals = 0
+        self._kept_claim = ""
         self._behind = 0
         self._holder: ClaimHolder | None = None
         self._problems: tuple[Problem, ...] = ()
@@ -109,12 +115,17 @@ class IndexFile:
 
     def _open_place(self, place: Place) -> Database:
         if not place.shared:
+            if is_inside(str(self.root.real), os.path.realpath(self.options.cache_dir)):
+                raise OSError(
+                    "memdeck's cache folder lies inside the memory: set MEMDECK_STATE to another one"
+                )
             os.makedirs(os.path.dirname(place.path), mode=0o700, exist_ok=True)
         database = Database(place, dimensions=self.options.dimensions)
         try:
             if database.has_vectors and database.vector_problem and _agent_vectors(database):
                 raise UnknownSchema("it holds vectors and sqlite-vec cannot be loaded to keep them in step")
-            paths = {str(row[0]) for row in database.reader.execute("SELECT DISTINCT path FROM chunks")}
+            with database.reading() as reader:
+                paths = {str(row[0]) for row in reader.execute("SELECT DISTINCT path FROM chunks")}
         except apsw.CorruptError as error:
             database.close()
             raise Damaged(str(error)) from error
@@ -125,31 +136,39 @@ class IndexFile:
         return database
 
     def _open_damaged(self, place: Place, what: str) -> Database | None:
+        self._heals += 1
+        if self._heals > HEAL_LIMIT:
+            self._failure = f"the index is damaged again and again ({what}); the files are untouched"
+            return None
+        if not place.shared:
+            return self._open_copy(place.reason, afresh=True)
         if self._moved_aside:
             return self._open_copy(f"its index is damaged again ({what}); it was left alone")
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(self.options.clock()))
         target = move_aside(place.path, stamp)
         self._moved_aside = True
         if target is None:
-            return self._open_copy(f"its index is damaged ({what}) and in use; it was left alone")
+            why = "a link" if os.path.islink(place.path) else "in use"
+            return self._open_copy(f"its index is damaged ({what}) and {why}; it was left alone")
         self._notes["damaged"] = (
-            f"the index was damaged and now lies in {os.path.basename(target)}; a new one is being built"
+            f"the index was damaged and now lies in {os.path.basename(target)}; a new one was made of the files"
         )
         try:
             return self._open_place(place)
         except (apsw.Error, OSError, Damaged, UnknownSchema) as error:
             return self._open_copy(f"a new index could not be made ({error})")
 
-    def _open_copy(self, reason: str) -> Database | None:
+    def _open_copy(self, reason: str, *, afresh: bool = False) -> Database | None:
         place = cache_place(self.root, self.folder, self.options.cache_dir, reason)
-        for attempt in (1, 2):
+        for remove in (afresh, True):
+            if remove:  # this one is ours alone
+                for suffix in ("", "-wal", "-shm"):
+                    with contextlib.suppress(OSError):
+                        os.unlink(place.path + suffix)
             try:
                 return self._open_place(place)
             except (Damaged, UnknownSchema):
-                if attempt == 1:  # this one is ours alone: start it afresh, once
-                    for suffix in ("", "-wal", "-shm"):
-                        with contextlib.suppress(OSError):
-                            os.unlink(place.path + suffix)
+                continue
             except (apsw.Error, OSError) as error:
                 self._failure = f"{reason}, and no copy could be made ({error})"
                 return None

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from core.index.database import Place, index_name, journal_mode
-from core.store.layout import MEMORY_FILE, Root, workspace_dir
+from core.store.layout import MEMORY_FILE, Root, is_text_name, workspace_dir
 
 
 def choose_place(
@@ -23,14 +23,30 @@ def choose_place(
     if directory is None:
         return cache_place(root, folder, cache_dir, "there is no workspace folder to keep an index in")
     name = index_name(network, host)
+    if directory != root.path and os.path.islink(directory):
+        return cache_place(root, folder, cache_dir, "the workspace's folder is a link, which is not followed")
     if not os.path.isdir(directory):
         return cache_place(root, folder, cache_dir, "the workspace has no folder yet")
+    path = os.path.join(directory, name)
+    if not is_text_name(path):
+        return cache_place(root, folder, cache_dir, "the memory's path is not UTF-8")
     if not os.access(directory, os.W_OK | os.X_OK):
         return cache_place(root, folder, cache_dir, "the memory is read-only")
-    path = os.path.join(directory, name)
+    if os.path.islink(path) and not _is_filled(path):
+        # Opening would make a database wherever it leads.
+        return cache_place(root, folder, cache_dir, f"{name} is a link to nothing that is an index")
+    if os.path.lexists(path) and not os.path.isfile(path):
+        return cache_place(root, folder, cache_dir, f"{name} is not a file")
     if os.path.exists(path) and not os.access(path, os.W_OK):
         return cache_place(root, folder, cache_dir, "the index file is read-only")
     return Place(path, mode, shared=True)
+
+
+def _is_filled(path: str) -> bool:
+    try:
+        return os.path.isfile(path) and os.path.getsize(path) > 0
+    except OSError:
+        return False
 
 
 def cache_place(root: Root, folder: str, cache_dir: str, reason: str) -> Place:

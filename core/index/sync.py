@@ -7,14 +7,12 @@ import os
 import time
 import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
 
 import apsw
 
 from core.index import claim
-from core.index.database import Database
+from core.index.database import Database, only_text_torn
 from core.index.indexer import (
-    Counts,
     born,
     delete_path,
     rebuild_text_index,
@@ -24,7 +22,9 @@ from core.index.indexer import (
 )
 from core.index.indexfile import IndexFile, IndexOptions
 from core.index.load import Loaded, load, stamp_of
-from core.index.model import ClaimHolder, SyncReport
+from core.index.model import SyncReport, whole_number
+from core.index.work import Plan, Work, signatures, with_notes
+from core.store.entries import is_inside
 from core.store.layout import classify_source, workspace_dir
 from core.store.listing import list_memory
 from core.store.model import FileEntry, Problem
@@ -68,12 +68,12 @@ class Index(IndexFile):
                 return SyncReport(
                     problems=self._problems, notes=self.notes, seconds=time.perf_counter() - started
                 )
-            work = _Work()
+            work = Work()
             damage = ""
             try:
                 plan = self._plan(database, told, force, drop_foreign)
                 self._run(database, plan, work, progress)
-            except (apsw.BusyError, apsw.LockedError):
+            except (apsw.BusyError, apsw.LockedError, apsw.InterruptError):
                 work.blocked = True
             except (apsw.CorruptError, apsw.NotADBError) as error:
                 # Statements referenced from the traceback would keep the damaged file open, and locked.
@@ -84,7 +84,10 @@ class Index(IndexFile):
                 work.blocked = True
             if damage:
                 return self._after_damage(database, damage, started)
-            self._behind = max(work.left, 0) if work.blocked else 0
+            self._heals = 0
+            if work.blocked:  # whatever was to be looked at is still to be looked at
+                work.left = max(work.left, len(told or ()), 1)
+            self._behind = work.left if work.blocked else 0
             self._holder = work.holder if work.blocked else None
             if only is None:
                 self._problems = tuple(dict.fromkeys((*work.listing_problems, *work.problems)))
@@ -94,7 +97,7 @@ class Index(IndexFile):
 
     def _unchanged(self, database: Database) -> bool:
         try:
-            return database.data_version() == self._seen_version
+            return database.foreign_version() == self._seen_version
         except apsw.Error:
             return False
 
@@ -108,16 +111,43 @@ class Index(IndexFile):
             try:
                 mine = self._take_claim(database)
                 if mine is None:
-                    return _with_notes(
+                    return with_notes(
                         report, "the full-text index was not rebuilt: another process holds the claim"
                     )
                 with database.writing() as writer:
                     rebuild_text_index(writer)
                     claim.release(writer, mine)
             except apsw.Error as error:
-                return _with_notes(report, f"the full-text index could not be rebuilt ({error})")
-            self._seen_version = database.data_version()
+                return with_notes(report, f"the full-text index could not be rebuilt ({error})")
         return report
+
+    def heal(self, database: Database, damage: str) -> SyncReport:
+        """Mend an index that a reader found damaged, and bring it in step.
+
+        Where only the full-text or pair index is torn, that is written anew; else the whole file is dealt
+        with as damaged.
+        """
+        started = time.perf_counter()
+        with self._lock:
+            if self._database is not database:
+                return self.sync()  # another thread has mended it
+            try:
+                if only_text_torn(database):
+                    mine = self._take_claim(database)
+                    if mine is None:
+                        return SyncReport(
+                            notes=("the index is damaged, and another process is writing to it",)
+                        )
+                    with database.writing() as writer:
+                        rebuild_text_index(writer)
+                        claim.release(writer, mine)
+                    self._notes["torn"] = "the full-text index was damaged and was written anew"
+                    return self.sync()
+            except (apsw.BusyError, apsw.LockedError):
+                return SyncReport(notes=("the index is damaged, and another process is writing to it",))
+            except apsw.Error as error:
+                traceback.clear_frames(error.__traceback__)
+            return self._after_damage(database, damage, started)
 
     def _after_damage(self, database: Database, damage: str, started: float) -> SyncReport:
         place = database.place
@@ -128,22 +158,22 @@ class Index(IndexFile):
             return SyncReport(notes=(self._failure,), seconds=time.perf_counter() - started)
         return self.sync()
 
-    def _plan(self, database: Database, only: set[str] | None, force: bool, drop_foreign: bool) -> _Plan:
-        version = database.data_version()
+    def _plan(self, database: Database, only: set[str] | None, force: bool, drop_foreign: bool) -> Plan:
+        version = database.foreign_version()
         foreign_write = version != self._seen_version
-        plan = _Plan(version=version, repair=foreign_write)
+        plan = Plan(version=version, repair=foreign_write)
         if only is not None and foreign_write:
             only = None  # somebody else wrote to the index: look at everything once
         listing = list_memory(self.root, self.folder)
         plan.problems = list(listing.problems)
         with database.reading() as reader:
             known = {
-                str(row[0]): tuple(int(str(value)) for value in row[1:])
+                str(row[0]): tuple(whole_number(value) for value in row[1:])
                 for row in reader.execute(
                     "SELECT path, size, mtime_ns, inode, chunks, rowids FROM memdeck_files"
                 )
             }
-            rows = _signatures(reader) if foreign_write or force or drop_foreign else None
+            rows = signatures(reader) if foreign_write or force or drop_foreign else None
         entries = {self.to_index(entry.path): entry for entry in listing.files}
         for path in rows if rows is not None else known:
             if path not in entries and not self.is_foreign(path):
@@ -169,13 +199,18 @@ class Index(IndexFile):
             plan.foreign = [path for path in rows if self.is_foreign(path)]
         return plan
 
-    def _add_unlisted(self, path: str, entries: dict[str, FileEntry], plan: _Plan) -> None:
+    def _add_unlisted(self, path: str, entries: dict[str, FileEntry], plan: Plan) -> None:
         """A row whose file is not listed: gone, or one of those that only the agent's watcher takes up."""
         disk = self.to_disk(path)
         stamp = stamp_of(disk)
         if stamp is None:
             if not os.path.lexists(disk):
                 plan.gone.append(path)
+            return
+        if os.path.normpath(disk) != disk:
+            plan.gone.append(path)  # no listing and no watcher spells a path so
+            return
+        if not is_inside(str(self.root.real), os.path.realpath(os.path.dirname(disk))):
             return
         if os.path.islink(os.path.dirname(disk)):
             return
@@ -186,9 +221,12 @@ class Index(IndexFile):
     def _take_claim(self, database: Database) -> str | None:
         now = int(self.options.clock())
         with database.write_lock:
+            if self._kept_claim:  # one of ours that could not be given back
+                claim.release(database.writer, self._kept_claim)
+                self._kept_claim = ""
             return claim.take(database.writer, self.options.pid, now, self.options.stale_claim_secs)
 
-    def _run(self, database: Database, plan: _Plan, work: _Work, progress: Progress | None) -> None:
+    def _run(self, database: Database, plan: Plan, work: Work, progress: Progress | None) -> None:
         work.seen = plan.seen
         work.listing_problems = plan.problems
         todo = plan.dirty
@@ -222,9 +260,10 @@ class Index(IndexFile):
                     return
             if progress is not None:
                 progress(min(position, total), total)
-        self._seen_version = database.data_version()
+        # As it was before anything was read: what others wrote since then is looked at next time.
+        self._seen_version = plan.version
 
-    def _differs(self, database: Database, plan: _Plan, item: tuple[str, Loaded], work: _Work) -> bool:
+    def _differs(self, database: Database, plan: Plan, item: tuple[str, Loaded], work: Work) -> bool:
         """False when the rows of a file are already right (compared by hash) and its stamp is known."""
         path, loaded = item
         known = plan.known.get(path)
@@ -265,7 +304,7 @@ class Index(IndexFile):
         gone: list[str],
         foreign: list[str],
         repair: bool,
-        work: _Work,
+        work: Work,
     ) -> bool:
         """Write one batch in one transaction under the claim; False when somebody else holds it."""
         mine = self._take_claim(database)
@@ -291,14 +330,16 @@ class Index(IndexFile):
                 # Given back with the commit itself, so nobody waits for a claim that is no longer needed.
                 claim.release(writer, mine)
         except BaseException:
+            self._kept_claim = mine
             with contextlib.suppress(apsw.Error), database.write_lock:
                 claim.release(database.writer, mine)
+                self._kept_claim = ""
             raise
         work.left -= len(batch)
         return True
 
     def _write_one(
-        self, writer: apsw.Connection, path: str, loaded: Loaded, now: int, vectors: bool, work: _Work
+        self, writer: apsw.Connection, path: str, loaded: Loaded, now: int, vectors: bool, work: Work
     ) -> None:
         if stamp_of(loaded.entry.path) != loaded.stamp:
             # It changed after it was read: somebody may have indexed the newer text meanwhile, and ours
@@ -323,64 +364,3 @@ class Index(IndexFile):
         work.counts.add(counts)
         if counts.changed:
             work.files_indexed += 1
-
-
-@dataclass(slots=True)
-class _Plan:
-    """What one sync has to do."""
-
-    version: int
-    repair: bool
-    seen: int = 0
-    dirty: list[tuple[str, FileEntry]] = field(default_factory=list)
-    gone: list[str] = field(default_factory=list)
-    foreign: list[str] = field(default_factory=list)
-    known: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class _Work:
-    """What one sync did so far."""
-
-    counts: Counts = field(default_factory=Counts)
-    seen: int = 0
-    files_indexed: int = 0
-    files_removed: int = 0
-    foreign_removed: int = 0
-    left: int = 0
-    blocked: bool = False
-    holder: ClaimHolder | None = None
-    problems: list[Problem] = field(default_factory=list)
-    listing_problems: list[Problem] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def report(self, problems: tuple[Problem, ...], notes: tuple[str, ...], seconds: float) -> SyncReport:
-        return SyncReport(
-            files_seen=self.seen,
-            files_indexed=self.files_indexed,
-            files_removed=self.files_removed,
-            added=self.counts.added,
-            updated=self.counts.updated,
-            moved=self.counts.moved,
-            removed=self.counts.removed,
-            behind=max(self.left, 0) if self.blocked else 0,
-            holder=self.holder,
-            foreign_removed=self.foreign_removed,
-            seconds=seconds,
-            problems=problems,
-            notes=(*notes, *self.notes),
-        )
-
-
-def _with_notes(report: SyncReport, note: str) -> SyncReport:
-    return replace(report, notes=(*report.notes, note))
-
-
-def _signatures(connection: apsw.Connection) -> dict[str, tuple[int, ...]]:
-    return {
-        str(path): (int(str(count)), int(str(total)))
-        for path, count, total in connection.execute(
-            "SELECT path, count(*), sum(rowid) FROM chunks GROUP BY path"
-        )
-    }
