@@ -14,7 +14,7 @@ PLACES: tuple[Place, ...] = ("scopes", "sessions", "results", "score", "preview"
 PLACE_TITLES: dict[Place, str] = {
     "scopes": "Scopes",
     "sessions": "Sessions",
-    "results": "Results",
+    "results": "Search",
     "score": "Score",
     "preview": "Preview",
 }
@@ -61,7 +61,7 @@ ACTIONS: tuple[Action, ...] = (
            "The chunk, path or explanation under the cursor; the message says by which way it went."),
     Action("pane.scopes", "1", "pane('scopes')", "Pane: Scopes", "Go to the list of memories."),
     Action("pane.sessions", "2", "pane('sessions')", "Pane: Sessions", "Go to the logs of the workspace."),
-    Action("pane.results", "3", "pane('results')", "Pane: Results", "Go to what the search found."),
+    Action("pane.results", "3", "pane('results')", "Pane: Search", "Go to what the search found."),
     Action("pane.score", "4", "pane('score')", "Pane: Score", "Go to why the hit ranks where it does."),
     Action("pane.preview", "5", "pane('preview')", "Pane: Preview", "Go to the file."),
     Action("pane.next", "tab", "next_pane", "Pane: Next", "Go to the next pane."),

@@ -45,7 +45,6 @@ class MemdeckApp(App[int], inherit_bindings=False):
         self.session = Session(memory_factory)
         self.demo = demo
         self.rebound: dict[str, str] = {}
-        self._said_clashes: set[str] = set()
         self.animation_level = "none"
         for theme in THEMES:
             self.register_theme(theme)
@@ -83,19 +82,13 @@ class MemdeckApp(App[int], inherit_bindings=False):
         self.exit(error.exit_code, return_code=error.exit_code, message=f"memdeck: {said}")
 
     def handle_bindings_clash(self, clashed_bindings: set[Binding], node: DOMNode) -> None:
-        """Two actions on one key: the one set by hand wins, and it is said once."""
-        for binding in clashed_bindings:
-            if binding.id and binding.id not in self._said_clashes:
-                self._said_clashes.add(binding.id)
-                self._complain(
-                    f"{binding.key} is taken by another action now; {binding.id} has no key.", "Keys"
-                )
+        """Nothing to say here: clashes were found and told when the settings were read."""
 
     def _complain(self, text: str, title: str) -> None:
         self.notify(clean_lines(text), title=title, severity="warning", markup=False, timeout=8)
 
     def action_command_palette(self) -> None:
-        if not CommandPalette.is_open(self):
+        if not any(isinstance(screen, CommandPalette) for screen in self.screen_stack):
             self.push_screen(CommandPalette(id="--command-palette"))
 
     def action_quit_app(self) -> None:

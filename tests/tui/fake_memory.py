@@ -103,7 +103,9 @@ def overview() -> Overview:
                 workspaces=(),
             ),
         ),
-        identity=Identity("remote", "acme/widgets", "widgets-a3f7b2c9", "origin is git@github.com:acme/widgets.git"),
+        identity=Identity(
+            "remote", "acme/widgets", "widgets-a3f7b2c9", "origin is git@github.com:acme/widgets.git"
+        ),
     )
 
 
@@ -163,7 +165,9 @@ def hit(rank: int, place: str, heading: str, snippet: str, score: float, **known
     )
 
 
-STATUS = IndexStatus("ready", f"{ROOT}/widgets-a3f7b2c9/index.sqlite", chunks=412, files=38, journal_mode="wal")
+STATUS = IndexStatus(
+    "ready", f"{ROOT}/widgets-a3f7b2c9/index.sqlite", chunks=412, files=38, journal_mode="wal"
+)
 
 
 def report(query: str = "refresh token rotation") -> SearchReport:
@@ -212,7 +216,17 @@ def report(query: str = "refresh token rotation") -> SearchReport:
     )
     stages = (Stage("keywords", True, "3 words", 0.1), Stage("vectors", False, "no embedder is configured"))
     return SearchReport(
-        query, "agent", "text only", "widgets-a3f7b2c9", hits, dropped, also, stages, keywords=words, status=STATUS, ms=4.2
+        query,
+        "agent",
+        "text only",
+        "widgets-a3f7b2c9",
+        hits,
+        dropped,
+        also,
+        stages,
+        keywords=words,
+        status=STATUS,
+        ms=4.2,
     )
 
 
@@ -313,7 +327,9 @@ class FakeMemory:
         self.calls.append("sync")
         return self.synced
 
-    def reindex(self, rebuild: bool = False, progress: Callable[[int, int], None] | None = None) -> SyncReport:
+    def reindex(
+        self, rebuild: bool = False, progress: Callable[[int, int], None] | None = None
+    ) -> SyncReport:
         self.calls.append("rebuild" if rebuild else "reindex")
         if progress is not None:
             progress(38, 38)
@@ -338,7 +354,9 @@ class FakeMemory:
 
     def clear(self, what: str) -> Receipt:
         self.calls.append(f"clear {what}")
-        return Receipt(f"clear {what}", self.clear_preview(what), trash="/home/mona/.local/state/memdeck/trash/1")
+        return Receipt(
+            f"clear {what}", self.clear_preview(what), trash="/home/mona/.local/state/memdeck/trash/1"
+        )
 
     def resolve(self, path: str) -> str:
         return path

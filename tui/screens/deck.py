@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 from textual import events, on
 from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import Screen
@@ -33,10 +34,9 @@ TABBED_FROM, WIDE_FROM = 80, 120
 class DeckScreen(Screen[None], inherit_bindings=False):
     """Lays out the panes and keeps where the person is (``place``)."""
 
-    BINDINGS = MAIN_BINDINGS
+    BINDINGS: ClassVar[list[BindingType]] = [*MAIN_BINDINGS]
     BINDING_GROUP_TITLE = "Everywhere"
-    CSS_PATH = None
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [
+    HORIZONTAL_BREAKPOINTS = [
         (0, "-single"),
         (TABBED_FROM, "-tabbed"),
         (WIDE_FROM, "-wide"),
@@ -118,6 +118,7 @@ class DeckScreen(Screen[None], inherit_bindings=False):
     def lay_out(self) -> None:
         """Show the panes that this width, zoom and place call for."""
         arrangement = self.arrangement
+        self.set_class(self.zoomed, "-zoomed")
         tiny = arrangement == "tiny"
         self.query_one("#deck").display = not tiny
         self.query_one("#too-small").display = tiny

@@ -19,7 +19,7 @@ from tui.widgets.status_bar import shown_key
 _KEY_CELLS = 14
 _WHAT_CELLS = 42
 _CONFIG = (
-    "The names at the right are for [keys] in memdeck's config, for example \"pane.zoom\" = \"f11\"; "
+    'The names at the right are for [keys] in memdeck\'s config, for example "pane.zoom" = "f11"; '
     "`memdeck config path` says where it is.  What has no key of its own is in the palette."
 )
 

@@ -124,6 +124,8 @@ class LiveScreen(DeckScreen):
         memory = self.session.memory
         selected = (memory.root, memory.workspace)
         self.scopes.show(event.overview, selected, memory.settings.dream, memory.now())
+        opened = event.overview.roots[0] if event.overview.roots else None
+        self.searching.set_absent(memory.root if opened is None or not opened.exists else "")
         self._say_header()
         self._say_notes()
 
@@ -228,6 +230,8 @@ class LiveScreen(DeckScreen):
         self.sync()
         self.survey()
         self.preview.reload()
+        if self.searching.request.scope == "everywhere":
+            self.searching.refresh_results()  # a sync looks at one workspace, this search at all
 
     def _glance(self) -> None:
         if self.watcher is not None and self.query_one(Header).facts.watch != self.watcher.status:

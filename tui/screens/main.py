@@ -38,7 +38,6 @@ T = TypeVar("T")
 class MainScreen(LiveScreen):
     """Routing and actions; layout is the deck's, keeping in step is the live screen's."""
 
-    CSS_PATH = None
     _shown: tuple[str, str] = ("", "")
 
     # From pane to pane
@@ -64,7 +63,6 @@ class MainScreen(LiveScreen):
     @on(ScopesPane.FileChosen)
     @on(SessionsPane.LogChosen)
     def _file_chosen(self, event: ScopesPane.FileChosen | SessionsPane.LogChosen) -> None:
-        self._shown = ("", "")
         self.preview.open(event.path)
         self.reveal("preview")
 
@@ -86,6 +84,9 @@ class MainScreen(LiveScreen):
 
     @on(SearchPane.OpenChosen)
     def _open_chosen(self) -> None:
+        item = self.searching.results.selected
+        if item is not None and self.preview.chunk_id != item.id:
+            self.preview.open_item(item)  # a file opened by hand was shown meanwhile
         self.go("preview")
 
     @on(SearchBox.Left)
@@ -189,10 +190,11 @@ class MainScreen(LiveScreen):
             self.notify("An indexing is under way already.", markup=False)
             return
 
+        def progressed(done: int, total: int) -> None:
+            self.post_message(Progress(done, total))  # called on the thread that indexes
+
         def work(memory: Memory) -> SyncReport:
-            return memory.reindex(
-                rebuild, lambda done, total: self.post_message(Progress(done, total)) and None
-            )
+            return memory.reindex(rebuild, progressed)
 
         self.sync(work, asked=True)
         self.survey()

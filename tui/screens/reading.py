@@ -40,8 +40,8 @@ class ReadingScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialogue") as box:
-            box.border_title = Content(clean(self._title))  # type: ignore[assignment]
-            box.border_subtitle = Content("esc closes")  # type: ignore[assignment]
+            box.border_title = Content(clean(self._title))
+            box.border_subtitle = Content("esc closes")
             with VerticalScroll(classes="dialogue-body"):
                 yield Static(self._body, classes="reading")
 

@@ -69,8 +69,8 @@ class WhyScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialogue -large") as box:
             name = self._text.path.rsplit("/", 1)[-1]
-            box.border_title = content(f"Why not?  {name}  for  {self._query}")  # type: ignore[assignment]
-            box.border_subtitle = Content("y copies · esc closes")  # type: ignore[assignment]
+            box.border_title = content(f"Why not?  {name}  for  {self._query}")
+            box.border_subtitle = Content("y copies · esc closes")
             with Horizontal():
                 yield ChunkList(id="why-chunks")
                 with VerticalScroll(id="why-answer", can_focus=True):

@@ -41,7 +41,7 @@ class Confirm(ModalScreen[bool]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialogue") as box:
-            box.border_title = Content(clean(self._question))  # type: ignore[assignment]
+            box.border_title = Content(clean(self._question))
             with VerticalScroll(classes="dialogue-body", can_focus=False):
                 yield Static(content("\n".join(self._lines())))
             yield Static(content(self._consequence), classes="dialogue-note")

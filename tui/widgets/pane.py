@@ -76,12 +76,10 @@ class Pane(Vertical):
         count = content(self._count, "$text-muted")
         gap = room - title.cell_length - count.cell_length - 2
         if not self._count or gap < 1:
-            self.border_title = title  # type: ignore[assignment]
+            self.border_title = title
             return
         line = "$border" if self.has_pseudo_class("focus-within") else "$border-blurred"
-        self.border_title = Content.assemble(  # type: ignore[assignment]
-            title, " ", Content.styled("─" * gap, line), " ", count
-        )
+        self.border_title = Content.assemble(title, " ", Content.styled("─" * gap, line), " ", count)
 
     def _title_text(self) -> str:
         return content(self._title).plain

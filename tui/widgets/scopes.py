@@ -70,7 +70,8 @@ class ScopesPane(Pane):
     DEFAULT_CSS = """
     ScopesPane {
         #scopes-foot {
-            height: auto; max-height: 5; padding: 0 1; color: $text-muted; border-top: solid $border-blurred;
+            height: auto; max-height: 6; padding: 0 0 0 1; color: $text-muted; border-top: solid $border-blurred;
+            text-wrap: nowrap; text-overflow: ellipsis;
             &:ansi { text-style: dim; }
         }
     }
@@ -120,11 +121,11 @@ class ScopesPane(Pane):
         yield Static(id="scopes-foot")
 
     @property
-    def list(self) -> ScopesList:
+    def listing(self) -> ScopesList:
         return self.query_one(ScopesList)
 
     def on_mount(self) -> None:
-        self.list.set_empty("Opening the memory…")
+        self.listing.set_empty("Opening the memory…")
         self.query_one("#scopes-foot").display = False
 
     def show(self, overview: Overview, selected: tuple[str, str], dream: DreamSettings, now: float) -> None:
@@ -136,24 +137,24 @@ class ScopesPane(Pane):
             self._ever_opened.add(key)
             self._opened.add(key)
         self.set_count(str(sum(len(root.workspaces) + (not root.flat) for root in overview.roots)))
-        self._refill(key if not self.list.rows else None)
+        self._refill(key if not self.listing.rows else None)
 
     def _refill(self, cursor: str | None = None) -> None:
         if self._overview is None:
             return
-        self.list.set_rows(scope_rows(self._overview, self._opened, self._selected), cursor=cursor)
-        self.list.set_empty("No memory here yet.")
+        self.listing.set_rows(scope_rows(self._overview, self._opened, self._selected), cursor=cursor)
+        self.listing.set_empty("No memory here yet.")
 
     @on(ScopesList.Folded)
     def _folded(self, event: ScopesList.Folded) -> None:
         event.stop()
-        row = next((row for row in self.list.rows if row.id == event.row_id), None)
+        row = next((row for row in self.listing.rows if row.id == event.row_id), None)
         if row is None:
             return
         data: ScopeRow = row.data
         if data.opened is None:
             if event.unfold is False:
-                self.list.move_to(workspace_key(data.root, data.workspace))
+                self.listing.move_to(workspace_key(data.root, data.workspace))
             return
         unfold = not data.opened if event.unfold is None else event.unfold
         if unfold != data.opened:
@@ -163,7 +164,7 @@ class ScopesPane(Pane):
     @on(LineList.Opened)
     def _open(self, event: LineList.Opened) -> None:
         event.stop()
-        row = self.list.cursor
+        row = self.listing.cursor
         if row is None:
             return
         data: ScopeRow = row.data
@@ -185,11 +186,12 @@ class ScopesPane(Pane):
         event.stop()
         foot = self.query_one("#scopes-foot", Static)
         lines = self._foot_lines()
+        lines = lines[: max(2, self.size.height // 6)]  # on a low screen the list needs the room more
         foot.display = bool(lines)
         foot.update(Content("\n").join(content(line) for line in lines))
 
     def _foot_lines(self) -> list[str]:
-        row = self.list.cursor
+        row = self.listing.cursor
         if row is None or self._dream is None:
             return []
         info = row.data.info
@@ -205,7 +207,7 @@ class ScopesPane(Pane):
     @property
     def copyable(self) -> tuple[str, str] | None:
         """What ``y`` copies here: (what it is, the text)."""
-        row = self.list.cursor
+        row = self.listing.cursor
         if row is None:
             return None
         data: ScopeRow = row.data

@@ -60,11 +60,12 @@ class SearchPane(Pane):
         """Go on to the file of the selected item."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__("results", "Search")
+        super().__init__("results")
         self.session = session
         self.request = SearchRequest()
         self.last: SearchReport | None = None
         self._waiting = False
+        self._absent = ""
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="query-line"):
@@ -139,6 +140,20 @@ class SearchPane(Pane):
 
     # Answering
 
+    def set_absent(self, root: str) -> None:
+        """Say that there is no memory at ``root`` at all ("" : there is one)."""
+        self._absent = root
+        self._say_absent()
+
+    def _say_absent(self) -> None:
+        if self._absent and not self.results.rows:
+            self.results.set_empty(
+                f"There is no memory at {self._absent} yet. Your coding agent makes it with its first session; "
+                "it shows up here by itself.",
+                "memdeck demo",
+                "opens a made-up one, memdeck --root DIR another",
+            )
+
     @on(Searched)
     def _searched(self, event: Searched) -> None:
         if event.generation != self.session.generation:
@@ -147,6 +162,7 @@ class SearchPane(Pane):
         report = event.prepared.report
         self.last = report
         self.results.show(event.prepared)
+        self._say_absent()
         mode = "" if report.mode == "newest" else f"{report.mode} · "
         self.set_count(f"{mode}{event.prepared.summary}")
         self.post_message(Shown(report, event.generation))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 STATE_GLYPHS = {"new": "+", "stranded": "▿", "consolidated": "✓"}
 _AGE_CELLS = 6  # "verify"
 _SIZE_CELLS = 6  # "483 B", "29 kB", "1.2 MB"
-_WORDS_FROM = 42  # cells from which the state is a word beside its glyph
+_WORDS_FROM = 60  # cells from which the state is a word beside its glyph
 
 
 def short_size(count: int) -> str:
@@ -84,23 +84,23 @@ class SessionsPane(Pane):
         yield SessionsList(id="sessions-list")
 
     @property
-    def list(self) -> SessionsList:
+    def listing(self) -> SessionsList:
         return self.query_one(SessionsList)
 
     def on_mount(self) -> None:
-        self.list.set_empty("Opening the memory…")
+        self.listing.set_empty("Opening the memory…")
 
     def show(self, sessions: tuple[SessionLog, ...], workspace: str) -> None:
         """Show these logs; the cursor stays on its log when it is still there."""
         self.set_count(f"{len(sessions):,}")
-        self.list.set_empty(
+        self.listing.set_empty(
             "No session logs yet: the agent writes one when a session ends."
             if workspace
             else "No workspace is selected; choose one in Scopes.",
             "" if workspace else "1",
             "" if workspace else "goes there",
         )
-        self.list.set_rows([Row(log.entry.path, log) for log in sessions])
+        self.listing.set_rows([Row(log.entry.path, log) for log in sessions])
 
     @on(LineList.Opened)
     def _open(self, event: LineList.Opened) -> None:
@@ -114,5 +114,5 @@ class SessionsPane(Pane):
     @property
     def copyable(self) -> tuple[str, str] | None:
         """What ``y`` copies here: (what it is, the text)."""
-        path = self.list.cursor_id
+        path = self.listing.cursor_id
         return None if path is None else ("the path", path)
