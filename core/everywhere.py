@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import TypeVar
@@ -30,18 +30,26 @@ def search_everywhere(
     named, never given one.
     """
     reports: list[SearchReport] = []
+    places_of: dict[str, str] = {}
     missing: list[str] = []
     ordered = sorted(places, key=lambda place: (place[0].path, place[1]) != current)
     for root, folder, index in ordered:
         if (root.path, folder) != current and not index.exists():
             missing.append(folder or root.name or root.path)
             continue
-        reports.append(_named(searcher.search(index, request, sync=sync), folder or root.name))
+        report = _named(searcher.search(index, request, sync=sync), folder or root.name)
+        items: tuple[Hit | Also, ...] = (*report.hits, *report.dropped, *report.also)
+        for item in items:
+            # Two indexes may spell one root in two ways.
+            places_of[item.id] = index.to_disk(item.path) + item.id.removeprefix(item.path)
+        reports.append(report)
     first = reports[0]
-    hits = _once(hit for row in zip_longest(*(report.hits for report in reports)) for hit in row if hit)
-    dropped = _once(hit for report in reports for hit in report.dropped)
-    kept = {hit.id for hit in hits}
-    also = _once(item for report in reports for item in report.also)
+    hits = _once(
+        places_of, (hit for row in zip_longest(*(report.hits for report in reports)) for hit in row if hit)
+    )
+    dropped = _once(places_of, (hit for report in reports for hit in report.dropped))
+    kept = {places_of[hit.id] for hit in hits}
+    also = _once(places_of, (item for report in reports for item in report.also))
     if first.mode == "newest":
         also.sort(key=lambda item: -item.created_at)
     notes = [f"{len(reports)} indexes searched; merged by rank position, since their scores do not compare"]
@@ -56,8 +64,8 @@ def search_everywhere(
     return replace(
         first,
         hits=ranked,
-        dropped=tuple(hit for hit in dropped if hit.id not in kept),
-        also=tuple(item for item in also if item.id not in kept),
+        dropped=tuple(hit for hit in dropped if places_of[hit.id] not in kept),
+        also=tuple(item for item in also if places_of[item.id] not in kept),
         notes=tuple(notes),
         everywhere=True,
         empty_reason="" if ranked or (first.mode == "newest" and also) else (reasons[0] if reasons else ""),
@@ -76,8 +84,8 @@ def _named(report: SearchReport, name: str) -> SearchReport:
     )
 
 
-def _once(items: Iterable[_Item]) -> list[_Item]:
+def _once(places_of: Mapping[str, str], items: Iterable[_Item]) -> list[_Item]:
     seen: dict[str, _Item] = {}
     for item in items:
-        seen.setdefault(item.id, item)
+        seen.setdefault(places_of[item.id], item)
     return list(seen.values())

@@ -114,7 +114,7 @@ class Memory:
         self._environ = environ
         self._clock = clock
         self._network: dict[str, bool] = {}
-        self._indexes: dict[tuple[str, str], Index] = {}
+        self._indexes: dict[tuple[Root, str], Index] = {}
         self._lock = threading.RLock()
         self._watcher: Watcher | None = None
         self._dirty: set[str] | None = None
@@ -164,9 +164,13 @@ class Memory:
         Raises:
             UsageError: there is no such workspace under that root.
         """
-        chosen = self._root if root is None else self._root_at(root)
+        chosen = self._root if root is None else self._root_at(root, flat=not workspace)
         name = "" if chosen.flat else workspace
-        if name and not os.path.isdir(os.path.join(chosen.path, name)):
+        if (
+            name in (".", "..")
+            or "/" in name
+            or (name and not os.path.isdir(os.path.join(chosen.path, name)))
+        ):
             name = find_workspace(chosen, workspace, self._found.names)
         found = replace(
             self._found,
@@ -180,10 +184,13 @@ class Memory:
         other._network = self._network
         return other
 
-    def _root_at(self, path: str) -> Root:
-        for item in self._roots:
-            if item.path == path:
-                return item
+    def _root_at(self, path: str, *, flat: bool) -> Root:
+        # An agent's folder that holds both shapes stands twice in the list.
+        found = sorted(
+            (item for item in self._roots if item.path == path), key=lambda item: item.flat != flat
+        )
+        if found:
+            return found[0]
         raise UsageError(f"{path} is no root of this memory", hint="Open it with --root.")
 
     # ── what is there ────────────────────────────────────────────────────────────────────────────────
@@ -254,7 +261,7 @@ class Memory:
         )
 
     def _locate(self, path: str) -> Located:
-        index = self._indexes.get((self._root.path, self.workspace))
+        index = self._indexes.get((self._root, self.workspace))
         spelled = index.to_disk(path) if index is not None else path
         for root in self._roots:
             if spelled.startswith(root.path + "/"):
@@ -424,7 +431,7 @@ class Memory:
         return self._index_of(self._root, self.workspace)
 
     def _index_of(self, root: Root, folder: str) -> Index:
-        key = (root.path, folder)
+        key = (root, folder)
         with self._lock:
             if key not in self._indexes:
                 options = IndexOptions(

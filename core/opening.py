@@ -55,7 +55,7 @@ def find_memory(
     home = home or environ.get("HOME") or _home()
     chosen = _open_root(root if root is not None else default_root(environ, home))
     folder = cwd if cwd is not None else _working_folder(environ)
-    if "\0" in folder:
+    if not _is_path(folder):
         raise UsageError("the working folder has no usable path", hint="Give another one with --cwd.")
     grok_home = grok_home_of(chosen.path)
     settings = load_settings(environ, grok_home=grok_home, home=home, flags=flags)
@@ -96,6 +96,13 @@ def _open_root(path: str) -> Root:
             f"{printable(path)} is relative to a working folder that is gone",
             hint="Give an absolute path, or change to a folder that exists.",
         ) from None
+
+
+def _is_path(text: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
 
 def _working_folder(environ: Mapping[str, str]) -> str:

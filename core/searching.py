@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -60,6 +61,12 @@ class Searcher:
             raise UsageError(f"there is no source {unknown[0]!r}", hint=f"Sources are {', '.join(SOURCES)}.")
         if request.limit is not None and request.limit < 0:
             raise UsageError("a limit below zero finds nothing", hint="Leave it out, or give 1 or more.")
+        if any(
+            value is not None and math.isnan(value) for value in (request.min_score, request.max_age_days)
+        ):
+            raise UsageError(
+                "a floor or an age must be a number", hint="Leave it out, or give one such as 0.5."
+            )
         query = parse_query(request.query)
         filters = query.filters
         if request.sources:

@@ -8,11 +8,15 @@ from typing import NamedTuple
 
 from blake3 import blake3
 
+from core.errors import UnreadableFile
 from core.index.model import Chunk
 from core.rust_text import byte_len, is_blank, lines, trim, trim_start
 
 MAX_BYTES = 1600
 OVERLAP_CHARS = 320
+
+CONTEXT_LIMIT = 64 * 1024 * 1024
+"""Characters that the headings repeated in the chunks of one file may have together."""
 
 _HASHES = re.compile(r"#+")
 
@@ -43,6 +47,9 @@ def chunk_markdown(content: str, *, max_bytes: int = MAX_BYTES, overlap: int = O
 
     Lengths are UTF-8 bytes, except the overlap tail, which is characters.  Lines are 0-based, end
     exclusive.  A file within ``max_bytes`` is one chunk, kept verbatim; an empty one has none.
+
+    Raises:
+        UnreadableFile: headings nested thousands deep, each chunk of which would repeat all above it.
     """
     if not content:
         return []
@@ -51,12 +58,19 @@ def chunk_markdown(content: str, *, max_bytes: int = MAX_BYTES, overlap: int = O
     # The lines as one string: most sections are cut out of it whole, and never taken apart.
     text = "\n".join(lines(content)) if "\r" in content else content.removesuffix("\n")
     out: list[Chunk] = []
+    context = 0
     for section in _sections(text):
         prefix = f"[Context: {' > '.join(section.ancestors)}]\n\n" if section.ancestors else ""
         if byte_len(section.text) <= max_bytes:
             pieces = [(section.text, section.first, section.last)]
         else:
             pieces = _split_section(section, max_bytes, overlap)
+        context += len(prefix) * len(pieces)
+        if context > CONTEXT_LIMIT:
+            raise UnreadableFile(
+                "its headings are nested so deep that their repetition in each chunk would fill the index",
+                hint="Headings of six levels are plenty.",
+            )
         for piece, first, last in pieces:
             whole = prefix + piece
             out.append(Chunk(whole, first, last, chunk_hash(whole)))

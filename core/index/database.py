@@ -137,7 +137,10 @@ class Database:
 
     def _connect(self, *, create: bool) -> apsw.Connection:
         flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
-        connection = apsw.Connection(self.place.path, flags=flags)
+        try:
+            connection = apsw.Connection(self.place.path, flags=flags)
+        except UnicodeEncodeError:
+            raise OSError("its path is not UTF-8") from None
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         connection.execute("PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-16000")
         return connection

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import apsw
 
+from core.index.chunker import chunk_hash
 from core.index.grams import gram_text, has_unspaced
 from core.index.model import Chunk, ordinal_of
 from core.store.model import Source
@@ -297,6 +298,17 @@ def record_access(connection: apsw.Connection, chunk_ids: Iterable[str], now: in
         "UPDATE chunks SET access_count = access_count + 1, last_accessed = ? WHERE id = ?",
         [(now, chunk_id) for chunk_id in chunk_ids],
     )
+
+
+def forget_wrong_texts(connection: apsw.Connection) -> int:
+    """Take the hash from rows whose text is not what it says, so that the next comparison writes them anew."""
+    wrong = [
+        row[0]
+        for row in connection.execute("SELECT rowid, text, hash FROM chunks")
+        if not isinstance(row[1], str) or chunk_hash(row[1]) != row[2]
+    ]
+    connection.executemany("UPDATE chunks SET hash='' WHERE rowid=?", [(rowid,) for rowid in wrong])
+    return len(wrong)
 
 
 def rebuild_text_index(connection: apsw.Connection) -> None:

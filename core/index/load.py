@@ -7,6 +7,7 @@ import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.errors import UnreadableFile
 from core.index.chunker import chunk_markdown
 from core.index.model import Chunk
 from core.store.entries import problem_of
@@ -67,7 +68,10 @@ def load(entry: FileEntry) -> Loaded | Problem:
             f"{name} is not UTF-8 at line {line} (byte {error.start}); the agent cannot read it and it is not searched",
         )
     stamp = stamp_numbers(status.st_size, status.st_mtime_ns, status.st_ino)
-    return Loaded(entry, stamp, chunk_markdown(text), len(data))
+    try:
+        return Loaded(entry, stamp, chunk_markdown(text), len(data))
+    except UnreadableFile as error:
+        return Problem(entry.path, "too-large", f"{name} is not searched: {error}")
 
 
 def stamp_of(path: str) -> tuple[int, int, int] | None:

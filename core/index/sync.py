@@ -15,6 +15,7 @@ from core.index.database import Database, only_text_torn
 from core.index.indexer import (
     born,
     delete_path,
+    forget_wrong_texts,
     rebuild_text_index,
     record_file,
     repair_grams,
@@ -103,23 +104,33 @@ class Index(IndexFile):
 
     def rebuild(self, *, progress: Progress | None = None) -> SyncReport:
         """Compare every text, drop foreign rows and write the full-text index anew; counters are kept."""
-        report = self.sync(progress=progress, drop_foreign=True, force=True)
         with self._lock:
-            database = self.database()
-            if database is None or report.behind:
+            report = self._under_claim(forget_wrong_texts, "the texts could not be compared")
+            if report is None:
+                report = self.sync(progress=progress, drop_foreign=True, force=True)
+            if self.database() is None or report.behind:
                 return report
-            try:
-                mine = self._take_claim(database)
-                if mine is None:
-                    return with_notes(
-                        report, "the full-text index was not rebuilt: another process holds the claim"
-                    )
-                with database.writing() as writer:
-                    rebuild_text_index(writer)
-                    claim.release(writer, mine)
-            except apsw.Error as error:
-                return with_notes(report, f"the full-text index could not be rebuilt ({error})")
-        return report
+            late = self._under_claim(rebuild_text_index, "the full-text index could not be rebuilt")
+            return report if late is None else with_notes(report, *late.notes)
+
+    def _under_claim(self, change: Callable[[apsw.Connection], object], failed: str) -> SyncReport | None:
+        """Make a change in one transaction under the claim; None when it was made, else what came of it."""
+        database = self.database()
+        if database is None:
+            return SyncReport(notes=(self._failure,))
+        try:
+            mine = self._take_claim(database)
+            if mine is None:
+                return SyncReport(behind=1, notes=(f"{failed}: another process holds the claim",))
+            with database.writing() as writer:
+                change(writer)
+                claim.release(writer, mine)
+        except (apsw.CorruptError, apsw.NotADBError) as error:
+            traceback.clear_frames(error.__traceback__)
+            return self._after_damage(database, str(error), time.perf_counter())
+        except apsw.Error as error:
+            return SyncReport(behind=1, notes=(f"{failed} ({error})",))
+        return None
 
     def heal(self, database: Database, damage: str) -> SyncReport:
         """Mend an index that a reader found damaged, and bring it in step.
@@ -127,27 +138,24 @@ class Index(IndexFile):
         Where only the full-text or pair index is torn, that is written anew; else the whole file is dealt
         with as damaged.
         """
-        started = time.perf_counter()
         with self._lock:
             if self._database is not database:
                 return self.sync()  # another thread has mended it
-            try:
-                if only_text_torn(database):
-                    mine = self._take_claim(database)
-                    if mine is None:
-                        return SyncReport(
-                            notes=("the index is damaged, and another process is writing to it",)
-                        )
-                    with database.writing() as writer:
-                        rebuild_text_index(writer)
-                        claim.release(writer, mine)
-                    self._notes["torn"] = "the full-text index was damaged and was written anew"
-                    return self.sync()
-            except (apsw.BusyError, apsw.LockedError):
-                return SyncReport(notes=("the index is damaged, and another process is writing to it",))
-            except apsw.Error as error:
-                traceback.clear_frames(error.__traceback__)
-            return self._after_damage(database, damage, started)
+            if not self._only_text_torn(database):
+                return self._after_damage(database, damage, time.perf_counter())
+            report = self._under_claim(rebuild_text_index, "the full-text index is damaged")
+            if report is None:
+                self._notes["torn"] = "the full-text index was damaged and was written anew"
+                report = self.sync()
+            return report
+
+    @staticmethod
+    def _only_text_torn(database: Database) -> bool:
+        try:
+            return only_text_torn(database)
+        except apsw.Error as error:
+            traceback.clear_frames(error.__traceback__)
+            return False
 
     def _after_damage(self, database: Database, damage: str, started: float) -> SyncReport:
         place = database.place

@@ -59,8 +59,8 @@ class Work:
         )
 
 
-def with_notes(report: SyncReport, note: str) -> SyncReport:
-    return replace(report, notes=(*report.notes, note))
+def with_notes(report: SyncReport, *notes: str) -> SyncReport:
+    return replace(report, notes=(*report.notes, *notes))
 
 
 def signatures(connection: apsw.Connection) -> dict[str, tuple[int, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from dataclasses import dataclass, field
 
@@ -29,9 +30,15 @@ STOP_WORDS: frozenset[str] = frozenset(
 
 _FILTER = re.compile(r"(?<!\S)(source|age|path|trust|valid):(\"[^\"]*\"|\S*)", re.IGNORECASE)
 _QUOTED = re.compile(r"\"([^\"]+)\"")
-# A unit is written without blanks and joined by marks that the tokenizer would split at.
-_IDENTIFIER = re.compile(r"@?\w+(?:[-./:@#+\\]+\w+)+|@\w+", re.UNICODE)
-_NUMBER = re.compile(r"(?<!\w)\d+(?!\w)")
+# A unit is written without blanks and joined by marks that the tokenizer would split at.  It begins where a
+# word does and gives nothing back, so that a pasted text is read in one pass.
+_IDENTIFIER = re.compile(r"(?<!\w)(?:@?\w++(?:[-./:@#+\\]++\w++)+|@\w++)", re.UNICODE)
+_NUMBER = re.compile(r"(?<!\w)\d++(?!\w)")
+
+KEYWORD_LIMIT = 1_000
+UNIT_LIMIT = 64
+UNIT_CHARS = 400
+"""What of a pasted text is searched: FTS5 needs milliseconds for each word on a large index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +116,27 @@ def parse_query(raw: str) -> Query:
     raw = raw.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8")
     filters, text, warnings = _parse_filters(raw)
     every = tuple(dict.fromkeys(words(lower(text))))
+    keywords = extract_keywords(text)
+    units = _units(text)
+    unspaced = list(dict.fromkeys(UNSPACED_RUN.findall(text)))
+    if len(keywords) > KEYWORD_LIMIT:
+        warnings.append(
+            f"the query has {len(keywords):,} different words; only the first {KEYWORD_LIMIT:,} are searched"
+        )
+    short = [unit for unit in units if len(unit[1]) <= UNIT_CHARS][:UNIT_LIMIT]
+    runs = list(dict.fromkeys(run[:UNIT_CHARS] for run in unspaced[:UNIT_LIMIT]))
+    if len(short) < len(units) or runs != unspaced:
+        warnings.append(
+            f"not everything is searched as it is written: only the first {UNIT_LIMIT} names, numbers and quoted "
+            f"phrases of at most {UNIT_CHARS} characters"
+        )
     return Query(
         raw=raw,
         text=text,
-        keywords=tuple(extract_keywords(text)),
-        all_words=every,
-        units=_units(text),
-        unspaced=tuple(dict.fromkeys(UNSPACED_RUN.findall(text))),
+        keywords=tuple(keywords[:KEYWORD_LIMIT]),
+        all_words=every[:KEYWORD_LIMIT],
+        units=tuple(short),
+        unspaced=tuple(runs),
         filters=filters,
         warnings=tuple(warnings),
     )
@@ -134,7 +155,7 @@ def _units(text: str) -> tuple[tuple[str, str], ...]:
     return tuple(units)
 
 
-_AGE = re.compile(r"([<>]?)=?(\d+(?:\.\d+)?)([hdwmy]?)", re.IGNORECASE)
+_AGE = re.compile(r"([<>]?)=?(\d+(?:\.\d+)?)([hdwmy]?)", re.IGNORECASE | re.ASCII)
 _UNIT_DAYS = {"h": 1 / 24, "": 1.0, "d": 1.0, "w": 7.0, "m": 30.0, "y": 365.0}
 
 
@@ -185,10 +206,10 @@ def _parse_filters(raw: str) -> tuple[Filters, str, list[str]]:
             )
         else:
             valid = value.lower()
-            understood = valid == "now" or re.fullmatch(r"\d{4}-\d{2}-\d{2}", valid) is not None
+            understood = valid == "now" or _is_day(valid)
             valid = valid if understood else None
         if not understood:
-            warnings.append(f"{key}:{value} is not a filter memdeck knows; it was left out")
+            warnings.append(f"{key}:{value[:80]} is not a filter memdeck knows; it was left out")
         kept.append(raw[position : match.start()])
         position = match.end()
     kept.append(raw[position:])
@@ -201,6 +222,15 @@ def _parse_filters(raw: str) -> tuple[Filters, str, list[str]]:
         valid=valid,
     )
     return filters, " ".join("".join(kept).split(" ")).strip(), warnings
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return re.fullmatch(r"\d{4}-\d{2}-\d{2}", text, re.ASCII) is not None and bool(
+            dt.date.fromisoformat(text)
+        )
+    except ValueError:
+        return False
 
 
 _TRUST = frozenset({"verified", "disputed", "superseded", "none"})

@@ -99,7 +99,10 @@ def open_root(path: str, *, kind: RootKind = "main", name: str = "", flat: bool 
     if not path or "\0" in path:
         raise UsageError("the memory root has no usable path", hint="Give a folder, such as ~/.grok/memory.")
     spelled = os.path.abspath(path)
-    real = Path(os.path.realpath(spelled))
+    try:
+        real = Path(os.path.realpath(spelled))
+    except UnicodeEncodeError:  # a lone surrogate that stands for no byte
+        raise UsageError(f"there is no folder {printable(path)}", hint="Give another root.") from None
     if os.path.exists(real) and not os.path.isdir(real):
         raise UsageError(
             f"{printable(spelled)} is not a folder",
