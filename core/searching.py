@@ -211,7 +211,7 @@ def behind_note(status: IndexStatus) -> str:
     import datetime as dt
 
     if status.holder is None:
-        return f"index behind by {status.behind} files (another process is writing)"
+        return f"index behind by {status.behind} files ({status.behind_why or 'another process is writing'})"
     since = dt.datetime.fromtimestamp(min(status.holder.since, _LAST_SECOND), dt.UTC).strftime("%H:%M:%S UTC")
     return f"index behind by {status.behind} files (pid {status.holder.pid} since {since})"
 
@@ -227,4 +227,5 @@ def _quick_status(index: Index, database: Database, synced: SyncReport | None) -
         holder=holder,
         reason=database.place.reason,
         vectors=database.vector_problem or "sqlite-vec loaded",
+        behind_why=synced.behind_why if synced is not None else "",
     )

@@ -64,6 +64,7 @@ class IndexFile:
         self._moved_aside = False
         self._heals = 0
         self._kept_claim = ""
+        self._behind_why = ""
         self._behind = 0
         self._holder: ClaimHolder | None = None
         self._problems: tuple[Problem, ...] = ()
@@ -227,6 +228,7 @@ class IndexFile:
             journal_mode=mode,
             vectors=database.vector_problem or "sqlite-vec loaded",
             foreign=foreign,
+            behind_why=self._behind_why,
         )
 
     def exists(self) -> bool:

@@ -115,7 +115,7 @@ class IndexStatus:
     """The state of one workspace's index, for the status bar, ``doctor`` and the notes of a search.
 
     ``state``: ``ready`` (in step with the files), ``behind`` (``behind`` files still to index, ``holder``
-    says who holds the claim), ``building`` (first indexing under way), ``cached`` (a copy of ours in the
+    says who holds the claim, or ``behind_why`` what kept it from being written), ``building`` (first indexing under way), ``cached`` (a copy of ours in the
     cache dir is used, ``reason`` says why), ``none`` (nothing indexed yet), ``failed`` (cannot be used).
     ``vectors``: what is known of sqlite-vec.
     """
@@ -130,6 +130,7 @@ class IndexStatus:
     journal_mode: str = ""
     vectors: str = ""
     foreign: int = 0
+    behind_why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +150,7 @@ class SyncReport:
     seconds: float = 0.0
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
+    behind_why: str = ""
 
     @property
     def changed(self) -> bool:

@@ -83,12 +83,14 @@ class Index(IndexFile):
             except (apsw.Error, OSError) as error:
                 work.notes.append(f"the index could not be written ({error}); the files are untouched")
                 work.blocked = True
+                work.why = str(error)
             if damage:
                 return self._after_damage(database, damage, started)
             self._heals = 0
             if work.blocked:  # whatever was to be looked at is still to be looked at
                 work.left = max(work.left, len(told or ()), 1)
             self._behind = work.left if work.blocked else 0
+            self._behind_why = work.why
             self._holder = work.holder if work.blocked else None
             if only is None:
                 self._problems = tuple(dict.fromkeys((*work.listing_problems, *work.problems)))

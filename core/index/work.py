@@ -36,6 +36,7 @@ class Work:
     foreign_removed: int = 0
     left: int = 0
     blocked: bool = False
+    why: str = ""
     holder: ClaimHolder | None = None
     problems: list[Problem] = field(default_factory=list)
     listing_problems: list[Problem] = field(default_factory=list)
@@ -56,6 +57,7 @@ class Work:
             seconds=seconds,
             problems=problems,
             notes=(*notes, *self.notes),
+            behind_why=self.why,
         )
 
 
