@@ -43,6 +43,10 @@ def ordinal_of(chunk_id: str) -> int:
     return int(match.group(1)) if match is not None else -1
 
 
+# The types of a row as the agent and we write it, never recalled and recalled: nearly every row.
+_USUAL = {(int, str, str, int, int, str, str, str, int, int, int, last) for last in (int, type(None))}
+
+
 @dataclass(frozen=True, slots=True)
 class ChunkRow:
     """One row of ``chunks`` (times in unix seconds; lines 0-based, end exclusive, as stored)."""
@@ -71,9 +75,10 @@ class ChunkRow:
         SQLite keeps any value in any column, whatever its declared type, and others write to these tables
         too: what is no number counts as 0, bytes as the text they are.
         """
-        rowid, chunk_id, path, start, end, text, digest, source, created, updated, count, accessed = values[
-            :12
-        ]
+        values = values[:12]
+        if tuple(map(type, values)) in _USUAL and values[3] >= 0 and values[4] >= 0 and values[10] >= 0:  # type: ignore[operator]
+            return cls(*values)  # type: ignore[arg-type]
+        rowid, chunk_id, path, start, end, text, digest, source, created, updated, count, accessed = values
         return cls(
             rowid=whole_number(rowid),
             id=_text(chunk_id),

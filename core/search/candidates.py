@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import apsw
 
@@ -30,7 +31,6 @@ curated AS (
 )
 SELECT {columns}, t.b, (SELECT count(*) FROM m)
 FROM (SELECT r, b FROM top UNION SELECT r, b FROM curated) t JOIN chunks c ON c.rowid = t.r
-ORDER BY t.b, t.r
 """
 
 
@@ -83,8 +83,9 @@ def fetch_candidates(
     matches = 0
     bindings = {"match": fts_any(tuple(keywords)), "limit": limit, **names, **values}
     for found in connection.execute(sql, bindings):
-        rows.append((row_of(found), float(str(found[12]))))
-        matches = int(str(found[13]))
+        rows.append((row_of(found), cast("float", found[12])))
+        matches = cast("int", found[13])
+    rows.sort(key=lambda item: (item[1], item[0].rowid))  # here, since SQL would carry every text through it
     if filters.trust or filters.valid:
         rows = [item for item in rows if passes_marks(item[0].text, filters.trust, filters.valid, now)]
     return Fetched(tuple(rows), matches)
