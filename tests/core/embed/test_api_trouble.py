@@ -370,6 +370,16 @@ def test_the_key_is_in_no_error_and_no_log(
     assert_no_key(*(text for text in logged if not text.startswith("receive_response_headers.complete")))
 
 
+@pytest.mark.parametrize("status", [401, 403])
+def test_what_an_endpoint_says_about_a_key_is_not_repeated(
+    endpoint: Endpoint, make: Make, status: int
+) -> None:
+    endpoint.script = [failing(status, f"Incorrect API key provided: {KEY[:5]}***{KEY[-4:]}")]
+    with pytest.raises(PermanentError) as caught:
+        make().embed(["a"])
+    assert str(caught.value) == f"{endpoint.host} answered {status}"
+
+
 def assert_no_key(*texts: str) -> None:
     pieces = {KEY[at : at + 8] for at in range(len(KEY) - 7)}
     for text in texts:
