@@ -15,6 +15,9 @@ from typing import Literal
 from core import doctor as doctor_room
 from core import everywhere as everywhere_room
 from core.clock import Clock, clock_from
+from core.embed.consent import Disclosure
+from core.embed.provider import Cancel, Usage
+from core.embedding import Embedder, EmbeddingState, FillReport
 from core.errors import MemdeckError, UsageError
 from core.index.chunker import chunk_markdown
 from core.index.model import (
@@ -67,13 +70,17 @@ from core.store.reading import Located, decode, read_bytes, read_text, resolve
 
 __all__ = [
     "Also",
+    "Cancel",
     "ChunkSpan",
     "ClaimHolder",
+    "Disclosure",
     "DoctorReport",
     "DreamSettings",
+    "EmbeddingState",
     "Factors",
     "FileEntry",
     "FileText",
+    "FillReport",
     "Finding",
     "GcCandidate",
     "GcReport",
@@ -90,6 +97,7 @@ __all__ = [
     "Settings",
     "Stage",
     "SyncReport",
+    "Usage",
     "WatchEvent",
     "WatchStatus",
     "Watcher",
@@ -107,7 +115,9 @@ class Memory:
     nothing.  Failures of the index never keep Markdown from being listed and read.
     """
 
-    def __init__(self, found: Opened, *, environ: Mapping[str, str], clock: Clock) -> None:
+    def __init__(
+        self, found: Opened, *, environ: Mapping[str, str], clock: Clock, embedder: Embedder | None = None
+    ) -> None:
         self._found = found
         self._root = found.root
         self._roots = found.roots
@@ -118,6 +128,14 @@ class Memory:
         self._lock = threading.RLock()
         self._watcher: Watcher | None = None
         self._dirty: set[str] | None = None
+        self._embedder = embedder or Embedder(
+            found.settings,
+            environ,
+            state=state_dir(environ),
+            root=found.root.real,
+            clock=clock,
+        )
+        self._owns_embedder = embedder is None
         self.workspace = found.workspace
         self.settings = found.settings
 
@@ -180,7 +198,9 @@ class Memory:
             identity=Identity("chosen", workspace, name, "chosen by name"),
             ephemeral=None,
         )
-        other = Memory(found, environ=self._environ, clock=self._clock)
+        # Consent is given for a root, so another root has a provider of its own.
+        shared = self._embedder if chosen.real == self._root.real else None
+        other = Memory(found, environ=self._environ, clock=self._clock, embedder=shared)
         other._network = self._network
         return other
 
@@ -297,21 +317,24 @@ class Memory:
         sources: Sequence[str] = (),
         max_age_days: float | None = None,
         sync: bool = True,
+        embed: bool = True,
+        settings: Settings | None = None,
     ) -> SearchReport:
         """Search as the agent of this workspace would; ``""`` lists the newest chunks instead.
 
         A person's search: access counts never change.  ``everywhere`` asks each workspace's own index and
-        merges by rank position.  ``sync`` False searches what is indexed already.
+        merges by rank position.  ``sync`` False searches what is indexed already; ``embed`` False leaves the
+        query without a vector for now; ``settings`` are tried for this search alone.
 
         Raises:
             UsageError: an unknown profile or source, or a limit below zero.
         """
-        request = SearchRequest(query, profile, limit, min_score, tuple(sources), max_age_days)
+        request = SearchRequest(query, profile, limit, min_score, tuple(sources), max_age_days, embed)
         started = time.perf_counter()
         if everywhere:
             report = everywhere_room.search_everywhere(
                 [(root, folder, self._index_of(root, folder)) for root, folder in self._every_workspace()],
-                self._searcher(),
+                self._searcher(settings),
                 request,
                 current=(self._root.path, self.workspace),
                 sync=sync,
@@ -320,7 +343,7 @@ class Memory:
             dirty = self._take_dirty() if sync else set()
             done = False
             try:
-                report = self._searcher().search(self._index(), request, sync=sync, dirty=dirty)
+                report = self._searcher(settings).search(self._index(), request, sync=sync, dirty=dirty)
                 done = report.status is not None and report.status.state not in ("behind", "failed")
             finally:
                 if not done:
@@ -349,8 +372,32 @@ class Memory:
         for index in list(self._indexes.values()):
             index.interrupt()
 
-    def _searcher(self) -> Searcher:
-        return Searcher(self.settings, self._clock)
+    def _searcher(self, settings: Settings | None = None) -> Searcher:
+        return Searcher(settings or self.settings, self._clock, self._embedder)
+
+    # ── vectors ──────────────────────────────────────────────────────────────────────────────────────
+
+    def embedding(self) -> EmbeddingState:
+        """Whether vectors can be used for this workspace, how many are missing, and what stands in the way."""
+        return self._embedder.state(self._index())
+
+    def embedding_disclosure(self) -> Disclosure | None:
+        """What would be sent where, to be shown before it is confirmed; None when nothing leaves the machine."""
+        return self._embedder.disclosure(self._index())
+
+    def allow_embedding(self, shown: Disclosure) -> None:
+        """Confirm what was shown: for this root, that endpoint and that model texts may be sent from now on."""
+        self._embedder.allow(shown)
+
+    def fill_vectors(
+        self,
+        *,
+        again: bool = False,
+        cancel: Cancel | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> FillReport:
+        """Embed what has no vector yet; ``again`` starts over when the model or its size changed."""
+        return self._embedder.fill(self._index(), again=again, cancel=cancel, progress=progress)
 
     # ── the index ────────────────────────────────────────────────────────────────────────────────────
 
@@ -533,3 +580,5 @@ class Memory:
             watcher.stop()
         for index in indexes:
             index.close()
+        if self._owns_embedder:
+            self._embedder.close()

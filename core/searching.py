@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 import traceback
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import apsw
 
 from core.clock import Clock
+from core.embed.factory import agent_fingerprint
+from core.embedding import Embedder, QueryVector
 from core.errors import IndexUnavailable, NotFound, UsageError
 from core.index.database import Database
 from core.index.model import IndexStatus, SyncReport
+from core.index.stems import bring_in_step
 from core.index.sync import Index
 from core.search.candidates import COLUMNS, row_of
 from core.search.engine import SearchContext, search_index
@@ -20,17 +24,21 @@ from core.search.explain import explain
 from core.search.query import Filters, Query, parse_query
 from core.search.report import SearchReport, WhyReport
 from core.search.scoring import ScoringParams, effective_half_life
+from core.search.tuned import TunedParams
 from core.settings import Settings
 from core.store.layout import is_text_name
 
-PROFILES = ("agent",)
+PROFILES = ("agent", "hybrid", "tuned")
 _DAMAGED = (apsw.CorruptError, apsw.NotADBError)
 SOURCES = ("global", "workspace", "session")
 
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """What a face asks for; None keeps the setting.  ``max_age_days`` and ``sources`` narrow."""
+    """What a face asks for; None keeps the setting.  ``max_age_days`` and ``sources`` narrow.
+
+    ``embed`` False: the query is not embedded (yet), whatever the profile.
+    """
 
     query: str
     profile: str | None = None
@@ -38,14 +46,21 @@ class SearchRequest:
     min_score: float | None = None
     sources: tuple[str, ...] = ()
     max_age_days: float | None = None
+    embed: bool = True
+
+    @property
+    def chosen_profile(self) -> str:
+        return self.profile or "agent"
 
 
 @dataclass(frozen=True, slots=True)
 class Searcher:
-    """Runs a request on one index."""
+    """Runs a request on one index.  Without an ``embedder`` every profile searches text alone."""
 
     settings: Settings
     clock: Clock
+    embedder: Embedder | None = None
+    tuned: TunedParams = field(default_factory=TunedParams)
 
     def parse(self, request: SearchRequest) -> Query:
         """Take the request apart.
@@ -53,9 +68,9 @@ class Searcher:
         Raises:
             UsageError: an unknown profile or source, or a limit below zero.
         """
-        profile = request.profile or "agent"
+        profile = request.chosen_profile
         if profile not in PROFILES:
-            raise UsageError(f"there is no profile {profile!r}", hint=f"There is: {', '.join(PROFILES)}.")
+            raise UsageError(f"there is no profile {profile!r}", hint=f"Profiles are {', '.join(PROFILES)}.")
         unknown = [source for source in request.sources if source not in SOURCES]
         if unknown:
             raise UsageError(f"there is no source {unknown[0]!r}", hint=f"Sources are {', '.join(SOURCES)}.")
@@ -102,25 +117,36 @@ class Searcher:
         for attempt in (1, 2):
             database = index.database()
             if database is None:
-                return self._failed(index, query, index.status().reason)
+                return self._failed(index, query, request.chosen_profile, index.status().reason)
             try:
+                context = self._context(index, database, request, query)
                 with database.reading() as reader:
-                    report = search_index(reader, query, self.params(request), self._context(index, database))
+                    report = search_index(reader, query, self.params(request), context)
                 return self._finish(index, database, report, synced)
             except apsw.InterruptError:
-                return self._failed(index, query, "the search was stopped", interrupted=True)
+                return self._failed(
+                    index, query, request.chosen_profile, "the search was stopped", interrupted=True
+                )
             except (apsw.BusyError, apsw.LockedError):
                 return self._failed(
-                    index, query, "another process is writing to the index; it is tried again"
+                    index,
+                    query,
+                    request.chosen_profile,
+                    "another process is writing to the index; it is tried again",
                 )
             except _DAMAGED as error:
                 traceback.clear_frames(error.__traceback__)  # statements in there would keep the file open
                 if attempt == 1:
                     synced = index.heal(database, str(error))
             except apsw.Error as error:
-                return self._failed(index, query, f"the index cannot be read ({error})")
+                return self._failed(
+                    index, query, request.chosen_profile, f"the index cannot be read ({error})"
+                )
         return self._failed(
-            index, query, "the index is damaged and could not be mended; the files are untouched"
+            index,
+            query,
+            request.chosen_profile,
+            "the index is damaged and could not be mended; the files are untouched",
         )
 
     def why(self, index: Index, query: str, chunk_id: str) -> WhyReport:
@@ -143,7 +169,7 @@ class Searcher:
                         f"there is no chunk {chunk_id} in this workspace's index",
                         hint="Ids are PATH:N as `memdeck search --json` prints them, or PATH#N.",
                     )
-                context = self._context(index, database)
+                context = self._context(index, database, request, parsed)
                 return explain(reader, parsed, row_of(found), self.params(request), context)
         except _DAMAGED as error:
             traceback.clear_frames(error.__traceback__)
@@ -158,14 +184,42 @@ class Searcher:
                 f"the index cannot be read now ({error})", data="The files are untouched.", hint="Try again."
             ) from None
 
-    def _context(self, index: Index, database: Database) -> SearchContext:
+    def _context(
+        self, index: Index, database: Database, request: SearchRequest, query: Query
+    ) -> SearchContext:
+        profile = request.chosen_profile
+        notes = list(index.notes)
+        if profile == "hybrid" and agent_fingerprint(self.settings) is None:
+            notes.append("your agent: text only; this is the same formula over memdeck's vectors")
+        if profile == "tuned":
+            notes.append("tuned: not what your agent gets")
+            bring_in_step(database)
+        asked = self._query_vector(database, request, query)
         return SearchContext(
             workspace=index.folder,
             curated_paths=index.curated_paths(database),
             now=self.clock(),
+            profile=profile,
             is_foreign=index.is_foreign,
-            notes=index.notes,
+            notes=tuple(notes),
+            vector=asked.vector,
+            no_vector=asked.why,
+            vector_failed=asked.failed,
+            tuned=self.tuned,
+            floor_given=request.min_score is not None,
         )
+
+    def _query_vector(self, database: Database, request: SearchRequest, query: Query) -> QueryVector:
+        if self.embedder is None:
+            return QueryVector(why="no embedding provider is configured")
+        arm: Literal["agent", "ours"] = "agent" if request.chosen_profile == "agent" else "ours"
+        if arm == "agent" and agent_fingerprint(self.settings) is None:
+            return QueryVector(why="your agent's settings name no embedding model")
+        if not query.text:
+            return QueryVector(why="there is no query")
+        if not request.embed:
+            return QueryVector(why="the query is embedded on Enter")
+        return self.embedder.query(database, query.text, arm)
 
     def _finish(
         self, index: Index, database: Database, report: SearchReport, synced: SyncReport | None
@@ -189,11 +243,13 @@ class Searcher:
             )
         return replace(report, notes=tuple(dict.fromkeys(notes)), status=status, empty_reason=empty)
 
-    def _failed(self, index: Index, query: Query, reason: str, *, interrupted: bool = False) -> SearchReport:
+    def _failed(
+        self, index: Index, query: Query, profile: str, reason: str, *, interrupted: bool = False
+    ) -> SearchReport:
         status = IndexStatus("behind" if interrupted else "failed", "", reason=reason)
         return SearchReport(
             query=query.raw,
-            profile="agent",
+            profile=profile,
             mode="text only",
             workspace=index.folder,
             keywords=query.keywords,

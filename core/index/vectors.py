@@ -21,7 +21,12 @@ from core.index.schema import DIMENSIONS_KEY
 FINGERPRINT_KEY = "vector_fingerprint"
 SIZE_KEY = "vector_dimensions"
 
+# Passages of a text have vectors of their own, for the profile ``tuned``; they are found by rowid and belong to
+# the hash of their chunk.
 _TABLES = """
+CREATE TABLE IF NOT EXISTS memdeck_passages (rowid INTEGER PRIMARY KEY, hash TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS idx_memdeck_passages_hash ON memdeck_passages(hash);
+CREATE VIRTUAL TABLE IF NOT EXISTS memdeck_passage_vec USING vec0(embedding FLOAT[{dimensions}]);
 CREATE TABLE IF NOT EXISTS memdeck_vec_skipped (hash TEXT PRIMARY KEY, why TEXT NOT NULL) WITHOUT ROWID;
 CREATE VIRTUAL TABLE IF NOT EXISTS memdeck_vec
 USING vec0(hash TEXT PRIMARY KEY, embedding FLOAT[{dimensions}]);
@@ -84,8 +89,8 @@ def prepare(writer: apsw.Connection, fingerprint: str, dimensions: int, *, again
     if before and before != fingerprint:
         if not again:
             return False
-        writer.execute("DROP TABLE IF EXISTS memdeck_vec")
-        writer.execute("DROP TABLE IF EXISTS memdeck_vec_skipped")
+        for table in ("memdeck_vec", "memdeck_passage_vec", "memdeck_vec_skipped", "memdeck_passages"):
+            writer.execute(f"DROP TABLE IF EXISTS {table}")
     writer.execute(_TABLES.format(dimensions=int(dimensions)))
     writer.execute(
         "INSERT OR REPLACE INTO memdeck_meta(key, value) VALUES(?, ?), (?, ?)",
@@ -137,33 +142,57 @@ def missing_texts(connection: apsw.Connection, limit: int) -> list[tuple[str, st
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class TextVectors:
+    """The vector of a chunk's text (by its hash), and those of its passages, if they are wanted."""
+
+    hash: str
+    vector: bytes
+    passages: tuple[bytes, ...] = ()
+
+
 def store(
     writer: apsw.Connection,
-    vectors: Iterable[tuple[str, bytes]],
+    vectors: Iterable[TextVectors],
     skipped: Iterable[tuple[str, str]] = (),
     *,
     fingerprint: str,
 ) -> int:
     """Store vectors of texts that are still there; return how many.  Works inside the caller's transaction.
 
-    A text whose file was deleted or changed while it was being embedded is not written back, and nothing is
-    stored for another fingerprint than the one in the index.
+    ``skipped``: (hash, why) of texts without a usable vector.  A text whose file was deleted or changed while
+    it was being embedded is not written back, and nothing is stored for another fingerprint than the one in
+    the index.
+
+    Raises:
+        BadVector: one of them cannot be stored (then none should be: roll back).
     """
     if stored_fingerprint(writer) != fingerprint:
         return 0
     dimensions = stored_dimensions(writer)
     count = 0
-    for digest, blob in vectors:
-        if writer.execute("SELECT 1 FROM chunks WHERE hash=? LIMIT 1", (digest,)).fetchone() is None:
+    for item in vectors:
+        if not _exists(writer, "SELECT 1 FROM chunks WHERE hash=? LIMIT 1", item.hash):
             continue
-        if writer.execute("SELECT 1 FROM memdeck_vec_rowids WHERE id=?", (digest,)).fetchone() is not None:
+        if _exists(writer, "SELECT 1 FROM memdeck_vec_rowids WHERE id=?", item.hash):
             continue
         writer.execute(
-            "INSERT INTO memdeck_vec(hash, embedding) VALUES(?, ?)", (digest, check_vector(blob, dimensions))
+            "INSERT INTO memdeck_vec(hash, embedding) VALUES(?, ?)",
+            (item.hash, check_vector(item.vector, dimensions)),
         )
+        for blob in item.passages:
+            writer.execute("INSERT INTO memdeck_passages(hash) VALUES(?)", (item.hash,))
+            writer.execute(
+                "INSERT INTO memdeck_passage_vec(rowid, embedding) VALUES(?, ?)",
+                (writer.last_insert_rowid(), check_vector(blob, dimensions)),
+            )
         count += 1
     writer.executemany("INSERT OR REPLACE INTO memdeck_vec_skipped(hash, why) VALUES(?, ?)", list(skipped))
     return count
+
+
+def _exists(connection: apsw.Connection, sql: str, value: str) -> bool:
+    return connection.execute(sql, (value,)).fetchone() is not None
 
 
 def drop_orphans(writer: apsw.Connection) -> int:
@@ -177,6 +206,10 @@ def drop_orphans(writer: apsw.Connection) -> int:
         )
     ]
     writer.executemany("DELETE FROM memdeck_vec WHERE hash=?", [(digest,) for digest in orphans])
+    for digest in orphans:
+        rows = list(writer.execute("SELECT rowid FROM memdeck_passages WHERE hash=?", (digest,)))
+        writer.executemany("DELETE FROM memdeck_passage_vec WHERE rowid=?", rows)
+        writer.execute("DELETE FROM memdeck_passages WHERE hash=?", (digest,))
     writer.execute(
         "DELETE FROM memdeck_vec_skipped WHERE NOT EXISTS (SELECT 1 FROM chunks c WHERE c.hash = memdeck_vec_skipped.hash)"
     )
@@ -215,6 +248,28 @@ def nearest(
             for values in connection.execute(f"SELECT {columns} FROM chunks c WHERE c.{column} = ?", (name,))
         ]
     return rows
+
+
+def nearest_passages(
+    connection: apsw.Connection, query: bytes, limit: int, columns: str
+) -> list[tuple[ChunkRow, float]]:
+    """Return the chunks of the ``limit`` nearest passages, each once with its best passage's L2 distance."""
+    best: dict[str, float] = {}
+    if limit <= 0:
+        return []
+    nearest_rows = connection.execute(
+        "SELECT rowid, distance FROM memdeck_passage_vec WHERE embedding MATCH ? AND k = ? ORDER BY distance",
+        (query, limit),
+    ).fetchall()
+    for rowid, distance in nearest_rows:
+        row = connection.execute("SELECT hash FROM memdeck_passages WHERE rowid=?", (rowid,)).fetchone()
+        if row is not None:
+            best.setdefault(str(row[0]), float(str(distance)))
+    return [
+        (ChunkRow(*values[:12]), distance)
+        for digest, distance in best.items()
+        for values in connection.execute(f"SELECT {columns} FROM chunks c WHERE c.hash = ?", (digest,))
+    ]
 
 
 def pack(values: Sequence[float]) -> bytes:

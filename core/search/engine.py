@@ -2,78 +2,25 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import replace
 
 import apsw
 
+from core.index.headings import heading_of
 from core.index.model import ChunkRow
-from core.index.vectors import nearest
-from core.search.candidates import (
-    COLUMNS,
-    AlsoRow,
-    Fetched,
-    fetch_also,
-    fetch_candidates,
-    fetch_newest,
-    passes_filters,
-)
-from core.search.heading import heading_of
+from core.search.arms import gather_agent, gather_tuned
+from core.search.candidates import AlsoRow, fetch_also, fetch_newest
+from core.search.context import SearchContext, Timer, VectorQuery
 from core.search.mmr import mmr_order
 from core.search.query import Query
-from core.search.report import Also, Factors, Hit, SearchReport, Stage
-from core.search.scoring import CURATED, Candidate, Scored, ScoringParams, score_candidates
+from core.search.report import Also, Factors, Hit, SearchReport
+from core.search.scoring import CURATED, Scored, ScoringParams
 from core.staleness import staleness
 
+__all__ = ["SearchContext", "VectorQuery", "search_index"]
+
 NEWEST_LIMIT = 50
-
-
-@dataclass(frozen=True, slots=True)
-class VectorQuery:
-    """The embedded query (float32, little-endian) and whose vectors it is compared with."""
-
-    arm: Literal["agent", "ours"]
-    blob: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class SearchContext:
-    """What a search needs besides the query: whose index it is, and how its paths are told apart.
-
-    ``vector`` is the embedded query, if there is one; else ``no_vector`` says why, and ``vector_failed``
-    that embedding was tried and failed.
-    """
-
-    workspace: str
-    curated_paths: tuple[str, ...]
-    now: float
-    profile: str = "agent"
-    is_foreign: Callable[[str], bool] = field(default=lambda path: False)
-    notes: tuple[str, ...] = ()
-    vector: VectorQuery | None = None
-    no_vector: str = "no embedding provider is configured"
-    vector_failed: bool = False
-
-
-class _Timer:
-    def __init__(self) -> None:
-        self.stages: list[Stage] = []
-
-    @contextmanager
-    def stage(self, name: str, why: str) -> Iterator[None]:
-        started = time.perf_counter()
-        yield
-        self.stages.append(Stage(name, True, why, _milliseconds(started)))
-
-    def skip(self, name: str, why: str) -> None:
-        self.stages.append(Stage(name, False, why))
-
-
-def _milliseconds(started: float) -> float:
-    return round((time.perf_counter() - started) * 1000, 3)
 
 
 def search_index(
@@ -84,28 +31,16 @@ def search_index(
     ``connection`` is inside a read transaction.  The same scored candidates give hits, dropped, factors and
     reasons.
     """
-    timer = _Timer()
+    timer = Timer()
     if not query.text and context.vector is None:
         return _newest(connection, query, context, timer)
     with timer.stage("keywords", _keywords_note(query)):
         keywords = query.keywords
-    if keywords:
-        with timer.stage("text", "BM25 over the keywords, any of them"):
-            fetched = fetch_candidates(
-                connection,
-                keywords,
-                params.candidate_limit,
-                context.curated_paths,
-                query.filters,
-                context.now,
-            )
+    if context.profile == "tuned":
+        found = gather_tuned(connection, query, params, context, timer)
     else:
-        timer.skip("text", "no keyword is left of the query")
-        fetched = Fetched((), 0)
-    near, failure = _neighbours(connection, query, params, context, timer)
-    with timer.stage("score", "merge × decay × source weight × access"):
-        rows = {row.rowid: row for row, _ in (*fetched.rows, *near)}
-        scored = score_candidates(_candidates(fetched, near), params, context.now)
+        found = gather_agent(connection, query, params, context, timer)
+    params, rows, scored, failure = found.params, found.rows, found.scored, found.failure
     if params.half_life_days is None:
         timer.skip("decay", "temporal decay is off")
     kept, content_free, below = _sieve(scored, params)
@@ -132,8 +67,12 @@ def search_index(
             for item in content_free
         ),
     ]
-    with timer.stage("also", "units as written, CJK and Thai inner words, queries of stop words"):
-        also = fetch_also(connection, query, frozenset(rows), fetched.matches, context.now)
+    also: tuple[AlsoRow, ...] = ()
+    if context.profile == "tuned":
+        timer.skip("also", "in this profile they compete")
+    else:
+        with timer.stage("also", "units as written, CJK and Thai inner words, queries of stop words"):
+            also = fetch_also(connection, query, frozenset(rows), found.matches, context.now)
     report = SearchReport(
         query=query.raw,
         profile=context.profile,
@@ -148,50 +87,7 @@ def search_index(
         notes=(*context.notes, *query.warnings, *_filter_note(query), *([failure] if failure else [])),
         keywords=tuple(keywords),
     )
-    return report if hits else replace(report, empty_reason=_empty_reason(connection, query, report, fetched))
-
-
-_Near = list[tuple[ChunkRow, float]]
-
-
-def _neighbours(
-    connection: apsw.Connection, query: Query, params: ScoringParams, context: SearchContext, timer: _Timer
-) -> tuple[_Near, str]:
-    """Return the nearest chunks, and what went wrong: any failure leaves the search to text alone."""
-    if context.vector is None:
-        timer.skip("vectors", context.no_vector)
-        return [], f"text only: {context.no_vector}" if context.vector_failed else ""
-    try:
-        with timer.stage("vectors", f"the {params.candidate_limit} nearest"):
-            near = nearest(
-                connection, context.vector.arm, context.vector.blob, params.candidate_limit, COLUMNS
-            )
-    except apsw.InterruptError:
-        raise
-    except apsw.Error as error:
-        timer.skip("vectors", f"failed: {error}")
-        return [], f"text only: the vectors could not be searched ({error})"
-    return [item for item in near if passes_filters(item[0], query.filters, context.now)], ""
-
-
-def _candidates(fetched: Fetched, near: _Near) -> list[Candidate]:
-    ranks = {row.rowid: rank for row, rank in fetched.rows}
-    distances = {row.rowid: distance for row, distance in near}
-    rows = {row.rowid: row for row, _ in (*fetched.rows, *near)}
-    # Equal scores are ordered here, once: curated first, then path, then ordinal.
-    ordered = sorted(rows.values(), key=lambda row: (row.source not in CURATED, row.path, row.ordinal))
-    return [
-        Candidate(
-            key=row.rowid,
-            text=row.text,
-            source=row.source,
-            created_at=row.created_at,
-            access_count=row.access_count,
-            bm25=ranks.get(row.rowid),
-            distance=distances.get(row.rowid),
-        )
-        for row in ordered
-    ]
+    return report if hits else replace(report, empty_reason=_empty_reason(connection, query, report))
 
 
 def _sieve(
@@ -314,7 +210,7 @@ def _also(item: AlsoRow, context: SearchContext) -> Also:
     )
 
 
-def _newest(connection: apsw.Connection, query: Query, context: SearchContext, timer: _Timer) -> SearchReport:
+def _newest(connection: apsw.Connection, query: Query, context: SearchContext, timer: Timer) -> SearchReport:
     with timer.stage("newest", "no query: the newest chunks"):
         rows = fetch_newest(connection, NEWEST_LIMIT, context.curated_paths, query.filters, context.now)
     # The agent finds nothing for an empty query, so these are no hits.
@@ -341,13 +237,11 @@ def _filter_note(query: Query) -> tuple[str, ...]:
     return ("filtered: your agent searches without filters",) if query.filters else ()
 
 
-def _empty_reason(connection: apsw.Connection, query: Query, report: SearchReport, fetched: Fetched) -> str:
+def _empty_reason(connection: apsw.Connection, query: Query, report: SearchReport) -> str:
     if connection.execute("SELECT 1 FROM chunks LIMIT 1").fetchone() is None:
         return "nothing indexed"
-    if not query.keywords:
-        return "only stop words"
     if not report.dropped:
-        return "no match"
+        return "no match" if query.keywords else "only stop words"
     if all(hit.reason == "content_free" for hit in report.dropped):
         return "only headings and templates"
     return "all below the floor"

@@ -22,6 +22,7 @@ class Factors:
     (None: off).  ``source_weight``; ``access``: 1 + 0.05·ln(1 + ``access_count``).  ``raw``: the product, what ranks;
     ``score``: raw clamped to 0..1, what is shown and compared with ``floor``.
     ``mmr``/``mmr_against``: the MMR value and the chunk id it was measured against, when MMR ran.
+    ``extras``: further parts of ``merged`` by name, of profiles that have them; ``trust``: multiplier of marks.
     """
 
     bm25: float | None
@@ -39,6 +40,8 @@ class Factors:
     floor: float
     mmr: float | None = None
     mmr_against: str | None = None
+    extras: tuple[tuple[str, float], ...] = ()
+    trust: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,8 @@ def single(value: float) -> float:
 class ScoringParams:
     """The settings a score depends on (``[memory.search]``); weights and floor are rounded on use.
 
-    ``half_life_days`` is the effective one: None when nothing decays.
+    ``half_life_days`` is the effective one: None when nothing decays; ``decay_floor`` is what age alone cannot
+    push a score below (0 in the agent's formula).
     """
 
     max_results: int = 6
@@ -43,6 +44,7 @@ class ScoringParams:
     text_weight: float = 0.3
     vector_weight: float = 0.7
     half_life_days: float | None = 30.0
+    decay_floor: float = 0.0
     source_weights: Mapping[str, float] = field(default_factory=dict)
     mmr_enabled: bool = False
     mmr_lambda: float = 0.7
@@ -131,26 +133,53 @@ def score_candidates(candidates: Sequence[Candidate], params: ScoringParams, now
     """
     text_scores = _text_scores(candidates)
     weight_text, weight_vector = single(params.text_weight), single(params.vector_weight)
-    floor = params.floor
-    scored: list[Scored] = []
+    merged: list[Merged] = []
     for candidate in candidates:
         text = text_scores.get(candidate.key)
         vector = similarity(candidate.distance) if candidate.distance is not None else None
         if text is not None and vector is not None:
-            merged = max(weight_text * text + weight_vector * vector, text)
+            value = max(weight_text * text + weight_vector * vector, text)
         elif text is not None:
-            merged = text
+            value = text
         else:
-            merged = weight_vector * (vector or 0.0)
+            value = weight_vector * (vector or 0.0)
+        merged.append(Merged(candidate, value, text, vector))
+    return rank_merged(merged, params, now)
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A candidate whose text and vector were merged, before age, source and recalls count.
+
+    ``extras``: further parts of a profile by name, already in ``value``; ``trust``: multiplier of its marks.
+    """
+
+    candidate: Candidate
+    value: float
+    text: float | None
+    vector: float | None
+    extras: tuple[tuple[str, float], ...] = ()
+    trust: float = 1.0
+
+
+def rank_merged(merged: Sequence[Merged], params: ScoringParams, now: float) -> list[Scored]:
+    """Multiply merged values by decay, source weight, access boost (and trust), and order by the product."""
+    floor = params.floor
+    scored: list[Scored] = []
+    for item in merged:
+        candidate = item.candidate
         decay = decay_multiplier(candidate.source, candidate.created_at, now, params.half_life_days)
+        decay = params.decay_floor + (1.0 - params.decay_floor) * decay if params.decay_floor else decay
         weight = single(params.source_weights.get(candidate.source, 1.0))
         boost = access_boost(candidate.access_count)
-        raw = merged * decay * weight * boost
+        raw = item.value * decay * weight * boost
+        if item.trust != 1.0:
+            raw *= item.trust
         factors = Factors(
             bm25=candidate.bm25,
-            text=text,
-            vector=vector,
-            merged=merged,
+            text=item.text,
+            vector=item.vector,
+            merged=item.value,
             decay=decay,
             age_days=max(now - candidate.created_at, 0.0) / SECONDS_A_DAY,
             half_life_days=params.half_life_days,
@@ -160,6 +189,8 @@ def score_candidates(candidates: Sequence[Candidate], params: ScoringParams, now
             raw=raw,
             score=min(max(raw, 0.0), 1.0),
             floor=floor,
+            extras=item.extras,
+            trust=item.trust,
         )
         scored.append(Scored(candidate, factors, is_content_free(candidate.text, candidate.source)))
     scored.sort(key=lambda item: -item.factors.raw)

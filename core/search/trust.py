@@ -23,6 +23,9 @@ class Mark:
     until: str | None
 
     def holds_on(self, day: str) -> bool:
+        """True when what it stands by is in force on an ISO day; a superseded fact is until its last day."""
+        if self.state == "superseded" and self.until is None:
+            return False
         return (self.since is None or self.since <= day) and (self.until is None or day <= self.until)
 
 
@@ -44,5 +47,5 @@ def passes_marks(text: str, states: Sequence[str], valid: str | None, now: float
         return False
     if valid is not None and marks:
         day = dt.datetime.fromtimestamp(now, dt.UTC).date().isoformat() if valid == "now" else valid
-        return any(mark.state != "superseded" and mark.holds_on(day) for mark in marks)
+        return any(mark.holds_on(day) for mark in marks)
     return True

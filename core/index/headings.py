@@ -1,4 +1,4 @@
-"""Search room: the headings a chunk stands under (pure)."""
+"""Index room: the headings a chunk stands under (pure)."""
 
 from __future__ import annotations
 

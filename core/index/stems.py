@@ -1,0 +1,93 @@
+"""Index room: the word index of the profile ``tuned`` — stems, parts of identifiers, character pairs, headings.
+
+It is made when the profile is first used and brought in step before each of its searches, so that nobody else
+pays for it.  Like all of ours it holds no text, and is keyed by rowid and hash.
+"""
+
+from __future__ import annotations
+
+import re
+
+import apsw
+
+from core.index.database import Database
+from core.index.grams import gram_text
+from core.index.headings import heading_path
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS memdeck_stem_rows (rowid INTEGER PRIMARY KEY, hash TEXT NOT NULL);
+CREATE VIRTUAL TABLE IF NOT EXISTS memdeck_stems
+USING fts5(heading, body, parts, content='', contentless_delete=1, tokenize='porter unicode61');
+"""
+_OFF = """
+SELECT c.rowid FROM chunks c LEFT JOIN memdeck_stem_rows s ON s.rowid = c.rowid WHERE s.hash IS NOT c.hash
+"""
+_ORPHANS = "SELECT rowid FROM memdeck_stem_rows WHERE rowid NOT IN (SELECT rowid FROM chunks)"
+BATCH = 500
+
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_CAMEL_WORD = re.compile(r"\w*[a-z0-9][A-Z]\w*")
+_CAMEL_JOINT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_LOG_NAME = re.compile(r"\d{4}-\d{2}-\d{2}-(.*?)(?:-[0-9a-f]{8})?\.md\Z")
+
+
+def identifier_parts(text: str) -> list[str]:
+    """Split camelCase words into their parts (``_``, ``-``, ``/`` and ``.`` split in the tokenizer itself)."""
+    return [part for word in _CAMEL_WORD.findall(text) for part in _CAMEL_JOINT.split(word)]
+
+
+def log_topic(path: str) -> str:
+    """The words of a log's file name: its slug without date and session."""
+    match = _LOG_NAME.search(path.rsplit("/", 1)[-1])
+    return match.group(1).replace("-", " ").replace("_", " ") if match else ""
+
+
+def bring_in_step(database: Database) -> int:
+    """Index every row that is missing or was rewritten; return how many.  Writes only when there is something.
+
+    Raises:
+        apsw.BusyError: another process wrote for longer than the busy time-out.
+    """
+    with database.reading() as reader:
+        if _has_tables(reader) and not _first(reader, _OFF) and not _first(reader, _ORPHANS):
+            return 0
+    with database.writing() as writer:
+        writer.execute(_TABLES)
+        orphans = [(row[0],) for row in writer.execute(_ORPHANS)]
+        writer.executemany("DELETE FROM memdeck_stems WHERE rowid=?", orphans)
+        writer.executemany("DELETE FROM memdeck_stem_rows WHERE rowid=?", orphans)
+        off = [int(str(row[0])) for row in writer.execute(_OFF)]
+        for start in range(0, len(off), BATCH):
+            _write(writer, off[start : start + BATCH])
+    return len(off) + len(orphans)
+
+
+def _has_tables(connection: apsw.Connection) -> bool:
+    return _first(connection, "SELECT 1 FROM sqlite_master WHERE name='memdeck_stem_rows'")
+
+
+def _first(connection: apsw.Connection, sql: str) -> bool:
+    return connection.execute(f"{sql} LIMIT 1").fetchone() is not None
+
+
+def _write(writer: apsw.Connection, rowids: list[int]) -> None:
+    marks = ",".join("?" * len(rowids))
+    rows = list(
+        writer.execute(f"SELECT rowid, path, text, hash FROM chunks WHERE rowid IN ({marks})", rowids)
+    )
+    writer.executemany("DELETE FROM memdeck_stems WHERE rowid=?", [(row[0],) for row in rows])
+    writer.executemany(
+        "INSERT INTO memdeck_stems(rowid, heading, body, parts) VALUES(?, ?, ?, ?)",
+        [(row[0], *_columns(str(row[1]), str(row[2]))) for row in rows],
+    )
+    writer.executemany(
+        "INSERT OR REPLACE INTO memdeck_stem_rows(rowid, hash) VALUES(?, ?)",
+        [(row[0], row[3]) for row in rows],
+    )
+
+
+def _columns(path: str, text: str) -> tuple[str, str, str]:
+    heading = " ".join((*heading_path(text), log_topic(path)))
+    # Marks and flush stamps are no content: a person never asks for them.
+    body = _COMMENT.sub(" ", text)
+    return heading, body, " ".join((*identifier_parts(text), gram_text(text)))

@@ -1,0 +1,187 @@
+"""Search room: the profile ``tuned`` — stems, identifier parts, character pairs, headings, passages, trust marks.
+
+What is in it measured better than without on the tuning half of the shipped evaluation set; what did not was left
+out (``memdeck eval --ablate`` shows each part's share).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import apsw
+
+from core.index.grams import UNSPACED_RUN, gram_phrase
+from core.index.model import ChunkRow
+from core.index.stems import identifier_parts
+from core.index.vectors import nearest, nearest_passages
+from core.rust_text import lower, words
+from core.search.candidates import COLUMNS, passes_filters, row_of, unit_pattern
+from core.search.query import STOP_WORDS, Query
+from core.search.scoring import CURATED, Candidate, Merged, ScoringParams
+from core.search.trust import marks_of
+
+
+@dataclass(frozen=True, slots=True)
+class TunedParams:
+    """Weights of the parts (they are normalised by their sum), pool size, and multipliers of trust marks.
+
+    Ages: half-life in days, and what age alone cannot push a score below.
+    """
+
+    text: float = 1.0
+    vector: float = 0.5
+    passage: float = 1.5
+    units: float = 0.5
+    heading: float = 3.0
+    pool: int = 60
+    half_life_days: float | None = 90.0
+    decay_floor: float = 0.8
+    superseded: float = 0.1
+    disputed: float = 0.5
+    floor: float = 0.35
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The rows found by any arm, merged, and how many arms could run."""
+
+    rows: dict[int, ChunkRow]
+    merged: tuple[Merged, ...]
+    matches: int
+
+
+def scoring_params(params: ScoringParams, tuned: TunedParams, *, own_floor: bool) -> ScoringParams:
+    """The common scoring with this profile's ageing; ``own_floor``: its floor too, since its scale differs."""
+    half_life = None if params.half_life_days is None else tuned.half_life_days
+    changed = replace(params, half_life_days=half_life, decay_floor=tuned.decay_floor)
+    return replace(changed, min_score=tuned.floor) if own_floor else changed
+
+
+def stem_expression(query: Query) -> str:
+    """The FTS5 expression over stems: every word but stop words, parts of identifiers, pairs of characters."""
+    text = query.text
+    plain = [word for word in words(lower(text)) if word not in STOP_WORDS]
+    plain = plain or words(lower(text))
+    parts = [part.lower() for part in identifier_parts(text)]
+    terms = [f'"{term}"' for term in dict.fromkeys((*plain, *parts))]
+    for run in UNSPACED_RUN.findall(text):
+        terms.append(gram_phrase(run))
+        terms += [gram_phrase(run[start : start + 2]) for start in range(len(run) - 1)]
+    return " OR ".join(dict.fromkeys(terms))
+
+
+def fetch_stems(
+    connection: apsw.Connection, expression: str, heading_weight: float, limit: int
+) -> list[tuple[ChunkRow, float]]:
+    """Return the best matches over stems by weighted BM25; rows rewritten since are left out."""
+    if not expression:
+        return []
+    sql = (
+        f"SELECT {COLUMNS}, m.b FROM (SELECT rowid AS r, bm25(memdeck_stems, ?1, 1.0, 1.0) AS b"
+        " FROM memdeck_stems WHERE memdeck_stems MATCH ?2 ORDER BY b, rowid LIMIT ?3) m"
+        " JOIN chunks c ON c.rowid = m.r JOIN memdeck_stem_rows s ON s.rowid = c.rowid AND s.hash = c.hash"
+        " ORDER BY m.b, c.rowid"
+    )
+    return [
+        (row_of(row), float(str(row[12])))
+        for row in connection.execute(sql, (heading_weight, expression, limit))
+    ]
+
+
+def gather(
+    stems: Sequence[tuple[ChunkRow, float]],
+    near: Sequence[tuple[ChunkRow, float]],
+    passages: Sequence[tuple[ChunkRow, float]],
+    query: Query,
+    tuned: TunedParams,
+    now: float,
+) -> Gathered:
+    """Merge the arms (pure): each part scaled to 0..1 over its own list, then a weighted mean.
+
+    ``stems``: BM25 ranks, lower is better; ``near`` and ``passages``: L2 distances of unit vectors.
+    """
+    rows: dict[int, ChunkRow] = {}
+    for row, _ in (*stems, *near, *passages):
+        if row.rowid not in rows and passes_filters(row, query.filters, now):
+            rows[row.rowid] = row
+    ranks = {row.rowid: rank for row, rank in stems}
+    text = _by_best(ranks)
+    vector = _by_spread({row.rowid: distance for row, distance in near})
+    passage = _by_spread({row.rowid: distance for row, distance in passages})
+    weights = tuned.text + (tuned.vector if near else 0.0) + (tuned.passage if passages else 0.0)
+    patterns = [unit_pattern(unit) for kind, unit in query.units if kind != "number"]
+    distances = {row.rowid: distance for row, distance in near}
+    ordered = sorted(rows.values(), key=lambda row: (row.source not in CURATED, row.path, row.ordinal))
+    merged: list[Merged] = []
+    for row in ordered:
+        key = row.rowid
+        value = (
+            tuned.text * text.get(key, 0.0)
+            + tuned.vector * vector.get(key, 0.0)
+            + tuned.passage * passage.get(key, 0.0)
+        ) / max(weights, 1e-9)
+        unit = sum(1 for pattern in patterns if pattern.search(row.text)) / len(patterns) if patterns else 0.0
+        extras = [("passage", passage[key])] if key in passage else []
+        if patterns:
+            extras.append(("units", unit))
+        merged.append(
+            Merged(
+                Candidate(
+                    key=key,
+                    text=row.text,
+                    source=row.source,
+                    created_at=row.created_at,
+                    access_count=row.access_count,
+                    bm25=ranks.get(key),
+                    distance=distances.get(key),
+                ),
+                value=min(1.0, value + tuned.units * unit),
+                text=text.get(key),
+                vector=vector.get(key),
+                extras=tuple(extras),
+                trust=trust_factor(row.text, tuned, now),
+            )
+        )
+    return Gathered(rows, tuple(merged), len(stems))
+
+
+def _by_best(ranks: dict[int, float]) -> dict[int, float]:
+    """BM25 as a share of the best match's, 0..1."""
+    best = min(ranks.values(), default=0.0)
+    return {key: rank / best for key, rank in ranks.items()} if best < 0 else dict.fromkeys(ranks, 1.0)
+
+
+def _by_spread(distances: dict[int, float]) -> dict[int, float]:
+    """Similarities (1 − L2²/2, the cosine of unit vectors) stretched to 0..1 over the list."""
+    cosines = {key: 1.0 - distance * distance / 2.0 for key, distance in distances.items()}
+    if not cosines:
+        return {}
+    low, high = min(cosines.values()), max(cosines.values())
+    spread = high - low
+    return {key: (value - low) / spread if spread > 1e-9 else 1.0 for key, value in cosines.items()}
+
+
+def trust_factor(text: str, tuned: TunedParams, now: float) -> float:
+    """The multiplier of a chunk's trust marks: superseded and expired ones sink, disputed ones fall behind."""
+    marks = marks_of(text)
+    if not marks:
+        return 1.0
+    day = dt.datetime.fromtimestamp(now, dt.UTC).date().isoformat()
+    factor = 1.0
+    for mark in marks:
+        if not mark.holds_on(day) and not (mark.since is not None and day < mark.since):
+            factor = min(factor, tuned.superseded)
+        elif mark.state == "disputed":
+            factor = min(factor, tuned.disputed)
+    return factor
+
+
+def fetch_near(
+    connection: apsw.Connection, blob: bytes, tuned: TunedParams
+) -> tuple[list[tuple[ChunkRow, float]], list[tuple[ChunkRow, float]]]:
+    """Return the nearest chunks by their own vector, and by their best passage."""
+    near = nearest(connection, "ours", blob, tuned.pool, COLUMNS) if tuned.vector else []
+    passages = nearest_passages(connection, blob, 2 * tuned.pool, COLUMNS) if tuned.passage else []
+    return near, passages
