@@ -176,6 +176,8 @@ def _renumber(connection: apsw.Connection, path: str, kept: _Pairs, vectors: boo
     for row, new_id in moving:
         connection.execute("UPDATE chunks SET id=? WHERE rowid=?", (new_id, row.rowid))
         if row.rowid in embeddings:
+            # One may be left of a chunk whose row is gone.
+            connection.execute("DELETE FROM chunks_vec WHERE chunk_id=?", (new_id,))
             connection.execute(
                 "INSERT INTO chunks_vec(chunk_id, embedding) VALUES(?, ?)", (new_id, embeddings[row.rowid])
             )
@@ -278,6 +280,18 @@ def delete_path(connection: apsw.Connection, path: str, *, vectors: bool = False
     return len(rows)
 
 
+def drop_misnamed(connection: apsw.Connection, *, vectors: bool = False) -> int:
+    """Delete rows whose id is not made of their path: they take ids that other files' chunks need."""
+    rows = list(
+        connection.execute(
+            "SELECT rowid, id FROM chunks WHERE substr(id, 1, length(path) + 1) IS NOT path || ':'"
+        )
+    )
+    for rowid, chunk_id in rows:
+        _delete_row(connection, int(str(rowid)), str(chunk_id), vectors)
+    return len(rows)
+
+
 def record_file(connection: apsw.Connection, path: str, stamp: tuple[int, int, int]) -> None:
     """Remember what a file looked like (size, mtime_ns, inode) and which rows it has now."""
     # Two statements: an INSERT … SELECT opens a statement journal, and at each of those FTS5 writes out all it
@@ -321,6 +335,17 @@ def rebuild_text_index(connection: apsw.Connection) -> None:
         "CREATE VIRTUAL TABLE memdeck_grams USING fts5(grams, content='', contentless_delete=1)"
     )
     repair_grams(connection)
+
+
+def grams_off(connection: apsw.Connection) -> bool:
+    """True when the pair index is not in step with the rows."""
+    return any(
+        connection.execute(f"{sql} LIMIT 1").fetchone() is not None
+        for sql in (
+            "SELECT 1 FROM chunks c LEFT JOIN memdeck_gram_rows g ON g.rowid = c.rowid WHERE g.hash IS NOT c.hash",
+            "SELECT 1 FROM memdeck_gram_rows WHERE rowid NOT IN (SELECT rowid FROM chunks)",
+        )
+    )
 
 
 def repair_grams(connection: apsw.Connection) -> int:

@@ -15,7 +15,9 @@ from core.index.database import Database, only_text_torn
 from core.index.indexer import (
     born,
     delete_path,
+    drop_misnamed,
     forget_wrong_texts,
+    grams_off,
     rebuild_text_index,
     record_file,
     repair_grams,
@@ -265,7 +267,7 @@ class Index(IndexFile):
             repair = plan.repair and first
             first = False
             batch = [item for item in batch if self._differs(database, plan, item, work)]
-            if batch or gone or foreign or (repair and self._grams_off(database)):
+            if batch or gone or foreign or (repair and self._pairs_off(database)):
                 if not self._write(database, batch, gone, foreign, repair, work):
                     return
             if progress is not None:
@@ -281,31 +283,20 @@ class Index(IndexFile):
             return True
         with database.reading() as reader:
             rows = [
-                (str(row[0]), str(row[1]))
-                for row in reader.execute("SELECT id, hash FROM chunks WHERE path=? ORDER BY rowid", (path,))
+                (str(row[0]), str(row[1]), str(row[2]))
+                for row in reader.execute(
+                    "SELECT id, hash, source FROM chunks WHERE path=? ORDER BY rowid", (path,)
+                )
             ]
             signature = reader.execute(
                 "SELECT count(*), ifnull(sum(rowid), 0) FROM chunks WHERE path=?", (path,)
             ).fetchone()
-        wanted = {(f"{path}:{ordinal}", chunk.hash) for ordinal, chunk in enumerate(loaded.chunks)}
+        source = loaded.entry.source  # always the path's: the agent also stores where a text came from
+        wanted = {(f"{path}:{ordinal}", chunk.hash, source) for ordinal, chunk in enumerate(loaded.chunks)}
         if set(rows) == wanted and len(rows) == len(wanted) and signature == known[3:]:
             work.left -= 1
             return False
         return True
-
-    def _grams_off(self, database: Database) -> bool:
-        with database.reading() as reader:
-            return (
-                reader.execute(
-                    "SELECT 1 FROM chunks c LEFT JOIN memdeck_gram_rows g ON g.rowid = c.rowid"
-                    " WHERE g.hash IS NOT c.hash LIMIT 1"
-                ).fetchone()
-                is not None
-                or reader.execute(
-                    "SELECT 1 FROM memdeck_gram_rows WHERE rowid NOT IN (SELECT rowid FROM chunks) LIMIT 1"
-                ).fetchone()
-                is not None
-            )
 
     def _write(
         self,
@@ -325,20 +316,15 @@ class Index(IndexFile):
             with database.reading() as reader:
                 work.holder = claim.holder(reader, now, self.options.stale_claim_secs)
             return False
-        vectors = database.has_vectors and not database.vector_problem
         try:
-            with database.writing() as writer:
-                for path in gone:
-                    work.counts.removed += delete_path(writer, path, vectors=vectors)
-                    work.files_removed += 1
-                for path in foreign:
-                    work.foreign_removed += delete_path(writer, path, vectors=vectors)
-                for path, loaded in batch:
-                    self._write_one(writer, path, loaded, now, vectors, work)
-                if repair:
-                    repair_grams(writer)
-                # Given back with the commit itself, so nobody waits for a claim that is no longer needed.
-                claim.release(writer, mine)
+            try:
+                self._write_batch(database, batch, gone, foreign, repair, work, mine)
+            except apsw.ConstraintError:
+                # Rows of other files have taken the ids; they are nobody's chunks.
+                with database.writing() as writer:
+                    if not drop_misnamed(writer, vectors=self._has_vectors(database)):
+                        raise
+                self._write_batch(database, batch, gone, foreign, repair, work, mine)
         except BaseException:
             self._kept_claim = mine
             with contextlib.suppress(apsw.Error), database.write_lock:
@@ -347,6 +333,43 @@ class Index(IndexFile):
             raise
         work.left -= len(batch)
         return True
+
+    @staticmethod
+    def _pairs_off(database: Database) -> bool:
+        with database.reading() as reader:
+            return grams_off(reader)
+
+    @staticmethod
+    def _has_vectors(database: Database) -> bool:
+        """True when the agent's vectors can be changed along with their chunks."""
+        return database.has_vectors and not database.vector_problem
+
+    def _write_batch(
+        self,
+        database: Database,
+        batch: list[tuple[str, Loaded]],
+        gone: list[str],
+        foreign: list[str],
+        repair: bool,
+        work: Work,
+        mine: str,
+    ) -> None:
+        now = int(self.options.clock())
+        vectors = self._has_vectors(database)
+        done = Work()
+        with database.writing() as writer:
+            for path in gone:
+                done.counts.removed += delete_path(writer, path, vectors=vectors)
+                done.files_removed += 1
+            for path in foreign:
+                done.foreign_removed += delete_path(writer, path, vectors=vectors)
+            for path, loaded in batch:
+                self._write_one(writer, path, loaded, now, vectors, done)
+            if repair:
+                repair_grams(writer)
+            # Given back with the commit itself, so nobody waits for a claim that is no longer needed.
+            claim.release(writer, mine)
+        work.add(done)
 
     def _write_one(
         self, writer: apsw.Connection, path: str, loaded: Loaded, now: int, vectors: bool, work: Work

@@ -42,6 +42,13 @@ class Work:
     listing_problems: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    def add(self, other: Work) -> None:
+        """Count what one batch wrote, once it is committed."""
+        self.counts.add(other.counts)
+        self.files_indexed += other.files_indexed
+        self.files_removed += other.files_removed
+        self.foreign_removed += other.foreign_removed
+
     def report(self, problems: tuple[Problem, ...], notes: tuple[str, ...], seconds: float) -> SyncReport:
         return SyncReport(
             files_seen=self.seen,
