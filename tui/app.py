@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -58,6 +59,10 @@ class MemdeckApp(App[int], inherit_bindings=False):
     def _memory_opened(self, event: MemoryOpened) -> None:
         if event.first:
             self._apply_settings(event.memory)
+            # Modules and widgets live as long as the app, and every drawn line holds a dozen small objects.
+            # Looked through in full as often as Python does by itself, they make a pause every few keys.
+            gc.freeze()
+            gc.set_threshold(2_000, 10, 100)
 
     def _apply_settings(self, memory: Memory) -> None:
         """Take theme and keys from the settings; what is wrong in them is said, and the rest is used."""

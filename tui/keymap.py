@@ -78,8 +78,6 @@ def _clashes(keymap: Mapping[str, str]) -> Iterator[str]:
         taken: dict[str, str] = {}
         for binding in group:
             assert binding.id is not None
-            if binding.id == "list.mark":
-                continue  # acts only in lists whose rows can be marked; those have no folds
             for key in (keymap.get(binding.id) or binding.key).split(","):
                 name = _character_name(key.strip())
                 other = taken.setdefault(name, binding.id)

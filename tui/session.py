@@ -115,22 +115,24 @@ class Session:
             self._memory.interrupt()
         return self.generation
 
-    async def search(self, request: SearchRequest) -> SearchReport:
+    async def search(self, request: SearchRequest, prepare: Callable[[SearchReport], T]) -> T:
+        """Search, and make the report ready to draw, both in the thread."""
         everywhere = request.scope == "everywhere"
         # While a sync is under way a search does not queue behind it: it answers from what is indexed, and
         # the list is refreshed when the sync is done.  With live events every change has been synced already,
         # but only in the workspace that is looked at.
         sync = not self.syncing and (everywhere or not self.live)
 
-        def work(memory: Memory) -> SearchReport:
+        def work(memory: Memory) -> T:
             sources = () if request.scope in ("agent", "everywhere") else (request.scope,)
-            return memory.search(
+            report = memory.search(
                 request.query,
                 profile=request.profile,
                 everywhere=everywhere,
                 sources=sources,
                 sync=sync,
             )
+            return prepare(report)
 
         self._searches += 1
         try:

@@ -101,7 +101,7 @@ async def test_old_rows_wait_dimmed(app, memory, monkeypatch) -> None:
         results = app.screen.searching.results
         await pilot.press("slash", "a")
         await until(pilot, lambda: "search a" in memory.calls)
-        assert results._dim
+        await until(pilot, lambda: results._dim)
         assert results.rows
         gate.set()
         await settle(pilot)

@@ -9,6 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
+from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
@@ -69,6 +70,9 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
 
     ALLOW_SELECT = False
 
+    # More or fewer lines change nothing but the scrollbar; Textual would lay out the whole screen for it.
+    virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False)
+
     def __init__(
         self,
         *,
@@ -104,7 +108,16 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         """Take in a new number of lines and draw again."""
         self.forget_lines()
         self.virtual_size = Size(self.line_width, self.line_count)
+        self._scroll_update(self.virtual_size)
         self.refresh()
+
+    def _scroll_update(self, virtual_size: Size) -> None:
+        """Fit the scrollbar to the lines; unlike Textual's it is drawn only when something of it changed."""
+        self._refresh_scrollbars()
+        if self.show_vertical_scrollbar:
+            self.vertical_scrollbar.window_virtual_size = virtual_size.height
+            self.vertical_scrollbar.window_size = self.container_size.height
+        self.scroll_y = self.validate_scroll_y(self.scroll_y)
 
     @property
     def line_width(self) -> int:

@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual import events, on
 from textual.containers import Vertical
 from textual.content import Content
+from textual.geometry import Region
 from textual.message import Message
 
 from tui.actions import PLACE_TITLES, PLACES, Place
@@ -76,10 +77,17 @@ class Pane(Vertical):
         count = content(self._count, "$text-muted")
         gap = room - title.cell_length - count.cell_length - 2
         if not self._count or gap < 1:
-            self.border_title = title
+            self._paint_top(title)
             return
         line = "$border" if self.has_pseudo_class("focus-within") else "$border-blurred"
-        self.border_title = Content.assemble(title, " ", Content.styled("─" * gap, line), " ", count)
+        self._paint_top(Content.assemble(title, " ", Content.styled("─" * gap, line), " ", count))
+
+    def _paint_top(self, title: Content) -> None:
+        """Draw the top line and only that; setting ``border_title`` would draw the whole pane, on each key."""
+        if title != self._border_title:
+            self._border_title = title
+            corner = self.content_offset
+            self.refresh(Region(-corner.x, -corner.y, self.outer_size.width, 1))
 
     def _title_text(self) -> str:
         return content(self._title).plain

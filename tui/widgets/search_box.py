@@ -7,7 +7,9 @@ from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
 from textual.message import Message
+from textual.reactive import Reactive
 from textual.widgets import Input
 
 from tui.text import clean
@@ -67,6 +69,9 @@ class SearchBox(Input):
         def note(self) -> str:
             """What to tell the person."""
             return f"The query was cut: {self.kept:,} of {self.pasted:,} pasted characters were taken."
+
+    # A longer query changes nothing around the box; Textual would lay out the whole screen for each key.
+    virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False)
 
     def __init__(
         self,

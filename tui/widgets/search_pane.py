@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
+from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from tui.messages import Failed, Searched, SearchFailed, Shown, Submitted
@@ -24,7 +25,13 @@ if TYPE_CHECKING:
     from core.memory import Also, Hit, SearchReport
 
 DEBOUNCE = 0.1
-"""Seconds without a key before the query is searched; Enter does not wait."""
+"""Seconds without a key before the list changes; Enter does not wait."""
+LATE = 0.05
+"""Seconds after an answer was due at which it counts as late."""
+REST = 0.03
+"""Seconds the cursor rests on a row before Score and Preview follow it."""
+HEAD_START = 0.05
+"""Seconds before the end of that pause at which the search begins, so that its answer is there in time."""
 
 
 class SearchPane(Pane):
@@ -66,6 +73,8 @@ class SearchPane(Pane):
         self.last: SearchReport | None = None
         self._waiting = False
         self._absent = ""
+        self._dimming: Timer | None = None
+        self._telling: Timer | None = None
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="query-line"):
@@ -97,8 +106,18 @@ class SearchPane(Pane):
         generation = self.session.supersede()
         self._waiting = True
         if changed:
-            self.results.set_pending(True)
+            self._dim_soon(at_once)
         self.post_message(Submitted(request, generation, at_once))
+
+    def _dim_soon(self, at_once: bool) -> None:
+        """Dim the old rows when their successors are due and not there; before that it would only flicker."""
+        if self._dimming is not None:
+            self._dimming.stop()
+        self._dimming = self.set_timer(LATE if at_once else DEBOUNCE + LATE, self._dim)
+
+    def _dim(self) -> None:
+        if self._waiting:
+            self.results.set_pending(True)
 
     def refresh_results(self) -> None:
         """Ask the same again: files or index changed."""
@@ -128,11 +147,13 @@ class SearchPane(Pane):
 
     @work(exclusive=True, group="search", exit_on_error=False, description="search")
     async def _search(self, request: SearchRequest, generation: int, at_once: bool) -> None:
+        loop = asyncio.get_running_loop()
+        due = loop.time() + (0 if at_once else DEBOUNCE)
         if not at_once:
-            await asyncio.sleep(DEBOUNCE)
+            await asyncio.sleep(max(0, DEBOUNCE - HEAD_START))
         try:
-            report = await self.session.search(request)
-            prepared = await asyncio.to_thread(prepare, report)
+            prepared = await self.session.search(request, prepare)
+            await asyncio.sleep(max(0, due - loop.time()))
         except Exception as error:
             self.post_message(SearchFailed(as_error(error, "The search"), generation))
         else:
@@ -180,6 +201,12 @@ class SearchPane(Pane):
     @on(LineList.Highlighted)
     def _highlighted(self, event: LineList.Highlighted) -> None:
         event.stop()
+        # The list is painted first; Score and Preview follow when the cursor rests.
+        if self._telling is not None:
+            self._telling.stop()
+        self._telling = self.set_timer(REST, self._tell)
+
+    def _tell(self) -> None:
         self.post_message(self.Selected(self.results.selected, self.results.report))
 
     @on(LineList.Opened)
