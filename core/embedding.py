@@ -15,6 +15,7 @@ from core.clock import Clock
 from core.embed.consent import ConsentStore, Disclosure, disclosure_of
 from core.embed.factory import agent_fingerprint, provider_from
 from core.embed.provider import Cancel, Cancelled, EmbeddingError, NoProvider, Provider, RefusedVector, Usage
+from core.errors import MemdeckError
 from core.index.database import Database
 from core.index.passages import passages_of
 from core.index.sync import Index
@@ -87,8 +88,10 @@ class Embedder:
     ) -> None:
         self.settings = settings
         self._environ = environ
-        self._consent = ConsentStore(state, root, clock)
+        self._state = state
+        self._root = root
         self._clock = clock
+        self._consent_store: ConsentStore | None = None
         self._lock = threading.Lock()
         self._provider: Provider | NoProvider | None = None
         self._queries: dict[str, bytes | RefusedVector] = {}
@@ -99,9 +102,19 @@ class Embedder:
         with self._lock:
             if self._provider is None:
                 self._provider = provider_from(
-                    self.settings, self._environ, allowed=self._consent.allows, clock=self._clock
+                    self.settings, self._environ, allowed=self._allows, clock=self._clock
                 )
             return self._provider
+
+    @property
+    def _consent(self) -> ConsentStore:
+        """Made when first needed: a state folder at a wrong place keeps nobody from searching."""
+        if self._consent_store is None:
+            self._consent_store = ConsentStore(self._state, self._root, self._clock)
+        return self._consent_store
+
+    def _allows(self, endpoint: str, model: str) -> bool:
+        return self._consent.allows(endpoint, model)
 
     def close(self) -> None:
         provider = self._provider
@@ -115,7 +128,12 @@ class Embedder:
 
     def unconfirmed(self, provider: Provider) -> bool:
         """True when texts would leave this machine and nobody has confirmed that."""
-        return bool(provider.endpoint) and self._consent.required(provider.endpoint, self._model(provider))
+        if not provider.endpoint:
+            return False
+        try:
+            return self._consent.required(provider.endpoint, self._model(provider))
+        except MemdeckError:
+            return True
 
     def disclosure(self, index: Index) -> Disclosure | None:
         """What would be sent where, for the person to see before anything is; None: nothing leaves here."""
