@@ -37,7 +37,8 @@ SOURCES = ("global", "workspace", "session")
 class SearchRequest:
     """What a face asks for; None keeps the setting.  ``max_age_days`` and ``sources`` narrow.
 
-    ``embed`` False: the query is not embedded (yet), whatever the profile.
+    ``min_age_days`` leaves out what is younger.  ``embed`` False: the query is not embedded (yet), whatever the
+    profile.
     """
 
     query: str
@@ -47,6 +48,7 @@ class SearchRequest:
     sources: tuple[str, ...] = ()
     max_age_days: float | None = None
     embed: bool = True
+    min_age_days: float | None = None
 
     @property
     def chosen_profile(self) -> str:
@@ -55,12 +57,16 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class Searcher:
-    """Runs a request on one index.  Without an ``embedder`` every profile searches text alone."""
+    """Runs a request on one index.  Without an ``embedder`` every profile searches text alone.
+
+    ``without``: parts left out to measure what they are worth (see ``ScoringParams``).
+    """
 
     settings: Settings
     clock: Clock
     embedder: Embedder | None = None
     tuned: TunedParams = field(default_factory=TunedParams)
+    without: frozenset[str] = frozenset()
 
     def parse(self, request: SearchRequest) -> Query:
         """Take the request apart.
@@ -88,6 +94,8 @@ class Searcher:
             filters = replace(filters, sources=tuple(dict.fromkeys((*filters.sources, *request.sources))))
         if request.max_age_days is not None:
             filters = replace(filters, max_age_days=request.max_age_days)
+        if request.min_age_days is not None:
+            filters = replace(filters, min_age_days=request.min_age_days)
         return replace(query, filters=filters) if filters != Filters() else query
 
     def params(self, request: SearchRequest) -> ScoringParams:
@@ -106,6 +114,7 @@ class Searcher:
             source_weights=search.source_weights,
             mmr_enabled=search.mmr.enabled,
             mmr_lambda=search.mmr.lambda_,
+            without=self.without,
         )
 
     def search(

@@ -8,11 +8,11 @@ import apsw
 
 from core.index.model import ChunkRow
 from core.index.vectors import nearest
-from core.search.candidates import COLUMNS, Fetched, fetch_candidates, passes_filters
+from core.search.candidates import COLUMNS, Fetched, fetch_candidates, passes_filters, reach
 from core.search.context import SearchContext, Timer
 from core.search.query import Query
 from core.search.scoring import CURATED, Candidate, Scored, ScoringParams, rank_merged, score_candidates
-from core.search.tuned import fetch_near, fetch_stems, gather, scoring_params, stem_expression
+from core.search.tuned import fetch_near, fetch_stems, gather, scoring_params
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +30,16 @@ def gather_agent(
     connection: apsw.Connection, query: Query, params: ScoringParams, context: SearchContext, timer: Timer
 ) -> Found:
     """The agent's arms: BM25 over the keywords, once more among curated sources, and the nearest vectors."""
-    if query.keywords:
+    if "text" in params.without:
+        timer.skip("text", "left out")
+        fetched = Fetched((), 0)
+    elif query.keywords:
         with timer.stage("text", "BM25 over the keywords, any of them"):
             fetched = fetch_candidates(
                 connection,
                 query.keywords,
                 params.candidate_limit,
-                context.curated_paths,
+                () if "curated" in params.without else context.curated_paths,
                 query.filters,
                 context.now,
             )
@@ -57,7 +60,7 @@ def gather_tuned(
     tuned = context.tuned
     params = scoring_params(params, tuned, own_floor=not context.floor_given)
     with timer.stage("stems", "BM25 over stems, headings counted more"):
-        stems = fetch_stems(connection, stem_expression(query), tuned.heading, tuned.pool)
+        stems = fetch_stems(connection, query, tuned, context.now)
     near: _Near = []
     passages: _Near = []
     failure = f"text only: {context.no_vector}" if context.vector_failed else ""
@@ -66,7 +69,7 @@ def gather_tuned(
     else:
         try:
             with timer.stage("vectors", "the nearest chunks and passages"):
-                near, passages = fetch_near(connection, context.vector.blob, tuned)
+                near, passages = fetch_near(connection, context.vector.blob, query, tuned, context.now)
         except apsw.InterruptError:
             raise
         except apsw.Error as error:
@@ -90,15 +93,16 @@ def _neighbours(
         return [], f"text only: {context.no_vector}" if context.vector_failed else ""
     try:
         with timer.stage("vectors", f"the {params.candidate_limit} nearest"):
+            limit = params.candidate_limit
             near = nearest(
-                connection, context.vector.arm, context.vector.blob, params.candidate_limit, COLUMNS
+                connection, context.vector.arm, context.vector.blob, reach(limit, query.filters), COLUMNS
             )
     except apsw.InterruptError:
         raise
     except apsw.Error as error:
         timer.skip("vectors", f"failed: {error}")
         return [], f"text only: the vectors could not be searched ({error})"
-    return [item for item in near if passes_filters(item[0], query.filters, context.now)], ""
+    return [item for item in near if passes_filters(item[0], query.filters, context.now)][:limit], ""
 
 
 def _candidates(fetched: Fetched, near: _Near) -> list[Candidate]:

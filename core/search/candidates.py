@@ -125,6 +125,11 @@ def passes_filters(row: ChunkRow, filters: Filters, now: float) -> bool:
     )
 
 
+def reach(limit: int, filters: Filters) -> int:
+    """How many rows to ask an arm for that cannot filter by itself, so that ``limit`` are left (a KNN takes 4,096)."""
+    return min(8 * limit if filters else limit, 4_096)
+
+
 def fetch_newest(
     connection: apsw.Connection, limit: int, curated_paths: Sequence[str], filters: Filters, now: float
 ) -> tuple[ChunkRow, ...]:

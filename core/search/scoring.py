@@ -21,6 +21,9 @@ SECONDS_A_DAY = 86_400.0
 LEGACY_RECENCY_DEFAULT = 0.95
 CURATED = ("global", "workspace")
 ACCESS_GAIN = 0.05
+PARTS = frozenset({"text", "curated", "access", "content"})
+"""What ``ScoringParams.without`` can name: the words' arm, its second pass over curated sources, the boost by
+recalls, and leaving out chunks without content."""
 
 
 def single(value: float) -> float:
@@ -36,7 +39,8 @@ class ScoringParams:
     """The settings a score depends on (``[memory.search]``); weights and floor are rounded on use.
 
     ``half_life_days`` is the effective one: None when nothing decays; ``decay_floor`` is what age alone cannot
-    push a score below (0 in the agent's formula).
+    push a score below (0 in the agent's formula).  ``without`` leaves parts out, to measure what each is worth
+    (``PARTS``); a search that somebody asked for leaves out none.
     """
 
     max_results: int = 6
@@ -48,6 +52,7 @@ class ScoringParams:
     source_weights: Mapping[str, float] = field(default_factory=dict)
     mmr_enabled: bool = False
     mmr_lambda: float = 0.7
+    without: frozenset[str] = frozenset()
 
     @property
     def floor(self) -> float:
@@ -171,7 +176,7 @@ def rank_merged(merged: Sequence[Merged], params: ScoringParams, now: float) -> 
         decay = decay_multiplier(candidate.source, candidate.created_at, now, params.half_life_days)
         decay = params.decay_floor + (1.0 - params.decay_floor) * decay if params.decay_floor else decay
         weight = single(params.source_weights.get(candidate.source, 1.0))
-        boost = access_boost(candidate.access_count)
+        boost = 1.0 if "access" in params.without else access_boost(candidate.access_count)
         raw = item.value * decay * weight * boost
         if item.trust != 1.0:
             raw *= item.trust
@@ -192,7 +197,8 @@ def rank_merged(merged: Sequence[Merged], params: ScoringParams, now: float) -> 
             extras=item.extras,
             trust=item.trust,
         )
-        scored.append(Scored(candidate, factors, is_content_free(candidate.text, candidate.source)))
+        empty = "content" not in params.without and is_content_free(candidate.text, candidate.source)
+        scored.append(Scored(candidate, factors, empty))
     scored.sort(key=lambda item: -item.factors.raw)
     return scored
 

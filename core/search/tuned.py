@@ -7,7 +7,7 @@ out (``memdeck eval --ablate`` shows each part's share).
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import apsw
@@ -17,7 +17,7 @@ from core.index.model import ChunkRow
 from core.index.stems import identifier_parts
 from core.index.vectors import nearest, nearest_passages
 from core.rust_text import lower, words
-from core.search.candidates import COLUMNS, passes_filters, row_of, unit_pattern
+from core.search.candidates import COLUMNS, passes_filters, reach, row_of, unit_pattern
 from core.search.query import STOP_WORDS, Query
 from core.search.scoring import CURATED, Candidate, Merged, ScoringParams
 from core.search.trust import marks_of
@@ -73,21 +73,27 @@ def stem_expression(query: Query) -> str:
 
 
 def fetch_stems(
-    connection: apsw.Connection, expression: str, heading_weight: float, limit: int
+    connection: apsw.Connection, query: Query, tuned: TunedParams, now: float
 ) -> list[tuple[ChunkRow, float]]:
     """Return the best matches over stems by weighted BM25; rows rewritten since are left out."""
+    expression = stem_expression(query)
     if not expression:
         return []
+    limit = reach(tuned.pool, query.filters)
     sql = (
         f"SELECT {COLUMNS}, m.b FROM (SELECT rowid AS r, bm25(memdeck_stems, ?1, 1.0, 1.0) AS b"
         " FROM memdeck_stems WHERE memdeck_stems MATCH ?2 ORDER BY b, rowid LIMIT ?3) m"
         " JOIN chunks c ON c.rowid = m.r JOIN memdeck_stem_rows s ON s.rowid = c.rowid AND s.hash = c.hash"
         " ORDER BY m.b, c.rowid"
     )
-    return [
-        (row_of(row), float(str(row[12])))
-        for row in connection.execute(sql, (heading_weight, expression, limit))
-    ]
+    found = connection.execute(sql, (tuned.heading, expression, limit))
+    return _passing(((row_of(row), float(str(row[12]))) for row in found), query, tuned.pool, now)
+
+
+def _passing(
+    found: Iterable[tuple[ChunkRow, float]], query: Query, limit: int, now: float
+) -> list[tuple[ChunkRow, float]]:
+    return [item for item in found if passes_filters(item[0], query.filters, now)][:limit]
 
 
 def gather(
@@ -102,10 +108,7 @@ def gather(
 
     ``stems``: BM25 ranks, lower is better; ``near`` and ``passages``: L2 distances of unit vectors.
     """
-    rows: dict[int, ChunkRow] = {}
-    for row, _ in (*stems, *near, *passages):
-        if row.rowid not in rows and passes_filters(row, query.filters, now):
-            rows[row.rowid] = row
+    rows = {row.rowid: row for row, _ in (*stems, *near, *passages)}
     ranks = {row.rowid: rank for row, rank in stems}
     text = _by_best(ranks)
     vector = _by_spread({row.rowid: distance for row, distance in near})
@@ -179,9 +182,10 @@ def trust_factor(text: str, tuned: TunedParams, now: float) -> float:
 
 
 def fetch_near(
-    connection: apsw.Connection, blob: bytes, tuned: TunedParams
+    connection: apsw.Connection, blob: bytes, query: Query, tuned: TunedParams, now: float
 ) -> tuple[list[tuple[ChunkRow, float]], list[tuple[ChunkRow, float]]]:
     """Return the nearest chunks by their own vector, and by their best passage."""
-    near = nearest(connection, "ours", blob, tuned.pool, COLUMNS) if tuned.vector else []
-    passages = nearest_passages(connection, blob, 2 * tuned.pool, COLUMNS) if tuned.passage else []
-    return near, passages
+    chunks, passages = reach(tuned.pool, query.filters), reach(2 * tuned.pool, query.filters)
+    near = nearest(connection, "ours", blob, chunks, COLUMNS) if tuned.vector else []
+    best = nearest_passages(connection, blob, passages, COLUMNS) if tuned.passage else []
+    return _passing(near, query, tuned.pool, now), _passing(best, query, 2 * tuned.pool, now)
