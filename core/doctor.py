@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import apsw
 
+from core.embedding import EmbeddingState
 from core.index.chunker import MAX_BYTES, OVERLAP_CHARS
 from core.index.database import Database, integrity
 from core.index.model import DoctorReport, Finding, SyncReport
@@ -34,6 +35,7 @@ class Patient:
     settings: Settings
     environ: Mapping[str, str]
     now: float
+    embedding: EmbeddingState
 
 
 def examine(patient: Patient) -> DoctorReport:
@@ -44,6 +46,7 @@ def examine(patient: Patient) -> DoctorReport:
     for root, folder, index in patient.indexes:
         findings += _index(patient, root, folder, index)
     findings += _settings(patient)
+    findings.append(_vectors(patient.embedding))
     findings.append(upload_line(patient.settings, patient.environ))
     return DoctorReport(tuple(findings))
 
@@ -241,6 +244,22 @@ def _settings(patient: Patient) -> Iterator[Finding]:
         )
     origin = settings.origin("memory.search.min_score")
     yield Finding("info", "settings", f"floor {settings.search.min_score:g} ({origin})")
+
+
+def _vectors(state: EmbeddingState) -> Finding:
+    if state.state == "none":
+        return Finding("info", "vectors", f"text only: {state.reason}", state.hint)
+    counts = f"{state.stored} texts have a vector, {state.missing} are missing, {state.skipped} can have none"
+    if state.state == "changed":
+        return Finding("warning", "vectors", f"paused: {state.reason}", "`memdeck reindex --vectors --again`")
+    if state.state == "unconfirmed":
+        return Finding(
+            "info", "vectors", state.reason, "`memdeck reindex --vectors` shows what would be sent, and asks"
+        )
+    if state.state == "failed":
+        return Finding("warning", "vectors", f"{state.fingerprint}: {state.reason}")
+    hint = "`memdeck reindex --vectors`" if state.missing else ""
+    return Finding("info", "vectors", f"{state.fingerprint}: {counts}", hint)
 
 
 def upload_line(settings: Settings, environ: Mapping[str, str]) -> Finding:

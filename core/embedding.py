@@ -287,7 +287,7 @@ class Embedder:
                 if not prepare(writer, provider.fingerprint, provider.dimensions, again=again):
                     return FillReport(
                         error="vectors of another model are stored; search goes on with text alone",
-                        hint="Embed again with the new model: `memdeck embed --again`.",
+                        hint="Embed again with the new model: `memdeck reindex --vectors --again`.",
                     )
                 drop_orphans(writer)
             total = self._missing(database, provider)

@@ -518,6 +518,7 @@ class Memory:
                 settings=self.settings,
                 environ=self._environ,
                 now=self.now(),
+                embedding=self.embedding(),
             )
         )
 

@@ -140,7 +140,9 @@ def keep_demo(state: State, target: Path) -> int:
     from core.demo import prepare
 
     made = prepare(target, clock_from(state.environ)())
-    _indexed(_demo_state(State(state.environ), made)).close()
+    memory = _indexed(_demo_state(State(state.environ), made))
+    memory.fill_vectors()
+    memory.close()
     out(made.root)
     say(f"A demo memory. Look at it with: memdeck ls --root {made.root} --workspace {made.workspace}")
     return 0

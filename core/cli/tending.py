@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from core.cli.console import State, out, say
 from core.cli.options import AsJson, Yes, confirmed
 from core.cli.words import clearable
+from core.errors import UsageError
+
+if TYPE_CHECKING:
+    from core.memory import Memory
 
 
 def reindex(
@@ -18,6 +22,13 @@ def reindex(
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="From nothing; access counts and dates are carried over.")
     ] = False,
+    vectors: Annotated[
+        bool, typer.Option("--vectors", help="Then embed what has no vector yet ([embedding] provider).")
+    ] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="With --vectors: start over, for another model.")
+    ] = False,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Bring the index in step with the files.
@@ -25,12 +36,17 @@ def reindex(
     \b
     memdeck reindex
     memdeck reindex --rebuild
+    memdeck reindex --vectors
 
-    Exits 1 when another process holds the index and files are still to do.
+    Before anything is sent to an endpoint you are shown what, where to and how much, and asked. Exits 1 when
+    another process holds the index and files are still to do, or when vectors are still missing.
     """
     from core.cli import jsonout, render
 
-    report = state.open().reindex(rebuild=rebuild, progress=_progress())
+    memory = state.open()
+    if again and not vectors:
+        raise UsageError("--again goes with --vectors", hint="`memdeck reindex --vectors --again`")
+    report = memory.reindex(rebuild=rebuild, progress=_progress())
     out(jsonout.dumps(jsonout.sync(report)) if as_json else render.sync(report))
     for problem in report.problems:
         say(f"{problem.path}: {problem.message}")
@@ -40,14 +56,42 @@ def reindex(
         who = f"; process {report.holder.pid} is indexing" if report.holder else ""
         say(f"the index is behind by {render.plural(report.behind, 'file')}{who}")
         raise typer.Exit(1)
+    if vectors and not _embed(memory, again=again, yes=yes):
+        raise typer.Exit(1)
 
 
-def _progress() -> Callable[[int, int], None] | None:
+def _embed(memory: Memory, *, again: bool, yes: bool) -> bool:
+    """Fill in missing vectors, after what would leave the machine was shown and confirmed; True when all is done."""
+    from core.cli import render
+
+    shown = memory.embedding_disclosure()
+    if shown is not None and memory.embedding().state == "unconfirmed":
+        what = (
+            f"to {shown.endpoint}, model {shown.model}",
+            f"{render.plural(shown.chunks, 'chunk')}, {shown.bytes:,} bytes, about {shown.tokens:,} tokens",
+            *(() if shown.encrypted else ("not encrypted on the way",)),
+        )
+        if not confirmed("Send the texts of this memory there?", what, yes=yes):
+            say("nothing was sent")
+            return False
+        memory.allow_embedding(shown)
+    done = memory.fill_vectors(again=again, progress=_progress("texts"))
+    say(
+        f"{render.plural(done.stored, 'text')} embedded, {done.skipped} without a vector, {done.missing} missing"
+    )
+    if done.error:
+        say(f"stopped: {done.error}")
+        if done.hint:
+            say(f"  {done.hint}")
+    return not done.error and not done.missing
+
+
+def _progress(what: str = "files") -> Callable[[int, int], None] | None:
     if not sys.stderr.isatty():
         return None
 
     def told(done: int, total: int) -> None:
-        sys.stderr.write(f"\r{done:,} of {total:,} files" + ("\n" if done >= total else ""))
+        sys.stderr.write(f"\r{done:,} of {total:,} {what}" + ("\n" if done >= total else ""))
         sys.stderr.flush()
 
     return told

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.demo.layout import CURRENT, PROJECTS, Layout, folder_name
+from core.demo.layout import CURRENT, PROJECTS, STARTED, Layout, folder_name
 from core.demo.shift import BASE_DAY, Shift
 from core.demo.transcripts import write_sessions
 from core.errors import MemdeckError, UsageError
@@ -68,6 +68,13 @@ def prepare(target: Path, now: float) -> DemoPaths:
         ) from error
 
 
+# Where the extra is not installed, memdeck says "text only" and how to add it.
+_OWN_CONFIG = """\
+[embedding]
+provider = "local"  # vectors are made on this machine; nothing is sent anywhere
+"""
+
+
 def _write(home: Path, now: float) -> DemoPaths:
     shift = Shift(now)
     layout = Layout(home, shift, _TEXTS)
@@ -75,9 +82,10 @@ def _write(home: Path, now: float) -> DemoPaths:
     layout.write_memory()
     layout.write_agent_memories()
     write_sessions(layout)
+    own = home / "memdeck"
+    layout.put(own / "config.toml", _OWN_CONFIG, *STARTED)
     layout.settle_folders()
     current = next(project for project in PROJECTS if project.name == CURRENT)
-    own = home / "memdeck"
     return DemoPaths(
         home=home,
         grok_home=layout.grok_home,

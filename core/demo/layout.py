@@ -61,7 +61,7 @@ _EDITED = {  # curated files: when a person or a dream last wrote them
     "agents/release-notes/MEMORY.md": (date(2026, 6, 26), 16 * _HOUR + 2 * 60),
     "config.toml": (date(2026, 6, 10), 8 * _HOUR),
 }
-_STARTED = (date(2026, 2, 3), 9 * _HOUR)
+STARTED = (date(2026, 2, 3), 9 * _HOUR)
 
 
 def folder_name(project: Project, checkout: Path) -> str:
@@ -112,11 +112,11 @@ class Layout:
                 config += "\tfetch = +refs/heads/*:refs/remotes/origin/*\n"
             # A checkout without a remote gets its repository too: else git would go on to the folders
             # above and could find someone's real one.
-            self.put(checkout / ".git" / "HEAD", "ref: refs/heads/main\n", *_STARTED)
-            self.put(checkout / ".git" / "config", config, *_STARTED)
+            self.put(checkout / ".git" / "HEAD", "ref: refs/heads/main\n", *STARTED)
+            self.put(checkout / ".git" / "config", config, *STARTED)
             for name in ("objects", "refs"):
                 (checkout / ".git" / name).mkdir()
-            self.put(checkout / "README.md", self.read(f"readme/{project.name}.md"), *_STARTED)
+            self.put(checkout / "README.md", self.read(f"readme/{project.name}.md"), *STARTED)
 
     def write_memory(self) -> None:
         """The agent's settings, the global file and one folder a project, and one folder left over."""
@@ -152,7 +152,7 @@ class Layout:
             if newest is not None:
                 os.utime(folder, (newest, newest))
             elif folder != empty:
-                self.touch(folder, *_STARTED)
+                self.touch(folder, *STARTED)
 
     def read(self, name: str) -> str:
         """A text of the demo, its dates moved; paths are filled in later, since they may hold dates too."""

@@ -149,7 +149,7 @@ def test_what_is_wrong_is_told_with_its_exit_code(demo: Cli) -> None:
         (["show", "nope.md"], 3, "nope.md"),
         (["show", "/etc/passwd"], 3, "outside the memory"),
         (["why", "x", "--chunk", "MEMORY.md#999"], 3, "there is no chunk"),
-        (["search", "x", "--profile", "tuned"], 2, "agent"),
+        (["search", "x", "--profile", "nobody"], 2, "agent"),
         (["ls", "--workspace", "nobody/nothing"], 2, "nobody/nothing"),
     ):
         ran = demo("--workspace", "widgets", *argv, real=True)
