@@ -1,7 +1,7 @@
 """Search room: the profile ``tuned`` — stems, identifier parts, character pairs, headings, passages, trust marks.
 
 What is in it measured better than without on the tuning half of the shipped evaluation set; what did not was left
-out (``memdeck eval --ablate`` shows each part's share).
+out (``memdeck eval --shipped --ablate`` shows each part's share, docs/evaluation.md what else was tried).
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ from core.search.trust import marks_of
 class TunedParams:
     """Weights of the parts (they are normalised by their sum), pool size, and multipliers of trust marks.
 
-    Ages: half-life in days, and what age alone cannot push a score below.
+    Ages: half-life in days, and what age alone cannot push a score below.  ``plain`` searches words as they are
+    written in the agent's own full-text index, and ``identifiers`` and ``pairs`` leave out parts of camelCase and
+    pairs of characters: these three are there to measure what stems, parts and pairs are worth.
     """
 
-    text: float = 1.0
+    text: float = 1.5
     vector: float = 0.5
     passage: float = 1.5
     units: float = 0.5
@@ -41,6 +43,9 @@ class TunedParams:
     superseded: float = 0.1
     disputed: float = 0.5
     floor: float = 0.35
+    plain: bool = False
+    identifiers: bool = True
+    pairs: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,34 +64,51 @@ def scoring_params(params: ScoringParams, tuned: TunedParams, *, own_floor: bool
     return replace(changed, min_score=tuned.floor) if own_floor else changed
 
 
-def stem_expression(query: Query) -> str:
-    """The FTS5 expression over stems: every word but stop words, parts of identifiers, pairs of characters."""
+def plain_expression(query: Query) -> str:
+    """The FTS5 expression of every word but stop words, or of all when there are no others."""
+    every = words(lower(query.text))
+    plain = [word for word in every if word not in STOP_WORDS] or every
+    return " OR ".join(f'"{word}"' for word in dict.fromkeys(plain))
+
+
+def stem_expression(query: Query, tuned: TunedParams) -> str:
+    """The FTS5 expression over stems: the words, parts of identifiers, pairs of characters."""
     text = query.text
-    plain = [word for word in words(lower(text)) if word not in STOP_WORDS]
-    plain = plain or words(lower(text))
-    parts = [part.lower() for part in identifier_parts(text)]
-    terms = [f'"{term}"' for term in dict.fromkeys((*plain, *parts))]
-    for run in UNSPACED_RUN.findall(text):
+    plain = plain_expression(query)
+    terms = [plain] if plain else []
+    if tuned.identifiers:
+        terms += [f'"{part.lower()}"' for part in identifier_parts(text)]
+    elif terms:
+        terms = [f"{{heading body}} : ({plain})"]
+    for run in UNSPACED_RUN.findall(text) if tuned.pairs else ():
         terms.append(gram_phrase(run))
         terms += [gram_phrase(run[start : start + 2]) for start in range(len(run) - 1)]
     return " OR ".join(dict.fromkeys(terms))
+
+
+_STEMS = (
+    f"SELECT {COLUMNS}, m.b FROM (SELECT rowid AS r, bm25(memdeck_stems, :heading, 1.0, 1.0) AS b"
+    " FROM memdeck_stems WHERE memdeck_stems MATCH :match ORDER BY b, rowid LIMIT :limit) m"
+    " JOIN chunks c ON c.rowid = m.r JOIN memdeck_stem_rows s ON s.rowid = c.rowid AND s.hash = c.hash"
+    " ORDER BY m.b, c.rowid"
+)
+_PLAIN = (
+    f"SELECT {COLUMNS}, m.b FROM (SELECT rowid AS r, rank AS b FROM chunks_fts WHERE chunks_fts MATCH :match"
+    " ORDER BY b, rowid LIMIT :limit) m JOIN chunks c ON c.rowid = m.r ORDER BY m.b, c.rowid"
+)
 
 
 def fetch_stems(
     connection: apsw.Connection, query: Query, tuned: TunedParams, now: float
 ) -> list[tuple[ChunkRow, float]]:
     """Return the best matches over stems by weighted BM25; rows rewritten since are left out."""
-    expression = stem_expression(query)
+    expression = plain_expression(query) if tuned.plain else stem_expression(query, tuned)
     if not expression:
         return []
-    limit = reach(tuned.pool, query.filters)
-    sql = (
-        f"SELECT {COLUMNS}, m.b FROM (SELECT rowid AS r, bm25(memdeck_stems, ?1, 1.0, 1.0) AS b"
-        " FROM memdeck_stems WHERE memdeck_stems MATCH ?2 ORDER BY b, rowid LIMIT ?3) m"
-        " JOIN chunks c ON c.rowid = m.r JOIN memdeck_stem_rows s ON s.rowid = c.rowid AND s.hash = c.hash"
-        " ORDER BY m.b, c.rowid"
+    found = connection.execute(
+        _PLAIN if tuned.plain else _STEMS,
+        {"heading": tuned.heading, "match": expression, "limit": reach(tuned.pool, query.filters)},
     )
-    found = connection.execute(sql, (tuned.heading, expression, limit))
     return _passing(((row_of(row), float(str(row[12]))) for row in found), query, tuned.pool, now)
 
 
@@ -111,8 +133,10 @@ def gather(
     rows = {row.rowid: row for row, _ in (*stems, *near, *passages)}
     ranks = {row.rowid: rank for row, rank in stems}
     text = _by_best(ranks)
-    vector = _by_spread({row.rowid: distance for row, distance in near})
-    passage = _by_spread({row.rowid: distance for row, distance in passages})
+    whole, best = _cosines(near), _cosines(passages)
+    if best:  # a chunk of one passage has no vectors of passages: its own stands for them
+        best = {**best, **{key: max(cosine, best.get(key, cosine)) for key, cosine in whole.items()}}
+    vector, passage = _by_spread(whole), _by_spread(best)
     weights = tuned.text + (tuned.vector if near else 0.0) + (tuned.passage if passages else 0.0)
     patterns = [unit_pattern(unit) for kind, unit in query.units if kind != "number"]
     distances = {row.rowid: distance for row, distance in near}
@@ -156,9 +180,13 @@ def _by_best(ranks: dict[int, float]) -> dict[int, float]:
     return {key: rank / best for key, rank in ranks.items()} if best < 0 else dict.fromkeys(ranks, 1.0)
 
 
-def _by_spread(distances: dict[int, float]) -> dict[int, float]:
-    """Similarities (1 − L2²/2, the cosine of unit vectors) stretched to 0..1 over the list."""
-    cosines = {key: 1.0 - distance * distance / 2.0 for key, distance in distances.items()}
+def _cosines(near: Sequence[tuple[ChunkRow, float]]) -> dict[int, float]:
+    """The cosines of unit vectors at these L2 distances: 1 − L2²/2."""
+    return {row.rowid: 1.0 - distance * distance / 2.0 for row, distance in near}
+
+
+def _by_spread(cosines: dict[int, float]) -> dict[int, float]:
+    """Similarities stretched to 0..1 over the list."""
     if not cosines:
         return {}
     low, high = min(cosines.values()), max(cosines.values())
@@ -186,6 +214,6 @@ def fetch_near(
 ) -> tuple[list[tuple[ChunkRow, float]], list[tuple[ChunkRow, float]]]:
     """Return the nearest chunks by their own vector, and by their best passage."""
     chunks, passages = reach(tuned.pool, query.filters), reach(2 * tuned.pool, query.filters)
-    near = nearest(connection, "ours", blob, chunks, COLUMNS) if tuned.vector else []
+    near = nearest(connection, "ours", blob, chunks, COLUMNS) if tuned.vector or tuned.passage else []
     best = nearest_passages(connection, blob, passages, COLUMNS) if tuned.passage else []
     return _passing(near, query, tuned.pool, now), _passing(best, query, 2 * tuned.pool, now)
