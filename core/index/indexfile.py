@@ -26,6 +26,12 @@ from core.store.entries import is_inside
 from core.store.layout import Root
 from core.store.model import Problem
 
+_Identity = tuple[int, int]
+_NOT_REFUSED: _Identity = (-1, -1)
+
+RETRY_SECONDS = 5.0
+"""How long our own copy is used before it is tried again to make the agent's file."""
+
 HEAL_LIMIT = 3
 """How often in a row a damaged index is begun anew before it is given up."""
 
@@ -63,6 +69,8 @@ class IndexFile:
         self._failure = ""
         self._moved_aside = False
         self._heals = 0
+        self._refused: _Identity | None = _NOT_REFUSED
+        self._refused_at = 0.0
         self._kept_claim = ""
         self._behind_why = ""
         self._behind = 0
@@ -75,8 +83,8 @@ class IndexFile:
     def database(self) -> Database | None:
         """Return the open database, opening (and if need be healing) it; None when it cannot be used."""
         with self._lock:
-            if self._database is not None and self._database.moved():
-                # The agent cleared the workspace, or somebody put another file there.
+            if self._database is not None and (self._database.moved() or self._can_be_shared(self._database)):
+                # The agent cleared the workspace, or somebody put another file there, or made one at last.
                 self._database.close()
                 self._database = None
             if self._database is None:
@@ -85,6 +93,18 @@ class IndexFile:
                 self._seen_version = -1
                 self._curated = None
             return self._database
+
+    def _can_be_shared(self, database: Database) -> bool:
+        """True when our own copy is open, although there is a file by now that was not refused before."""
+        if database.place.shared:
+            return False
+        place = self._place()
+        if not place.shared:
+            return False
+        there = _identity(place.path)
+        if there is None and self._refused is None:  # one could not be made: perhaps it can by now
+            return time.monotonic() - self._refused_at > RETRY_SECONDS
+        return there != self._refused
 
     def _place(self) -> Place:
         options = self.options
@@ -101,7 +121,10 @@ class IndexFile:
         place = self._place()
         damage = ""
         try:
-            return self._open_place(place)
+            try:
+                return self._open_place(place)
+            except (apsw.IOError, apsw.CantOpenError):
+                return self._open_place(place)  # the file may have been replaced that very moment
         except Damaged as error:
             damage = str(error)
         except UnknownSchema as error:
@@ -160,6 +183,9 @@ class IndexFile:
             return self._open_copy(f"a new index could not be made ({error})")
 
     def _open_copy(self, reason: str, *, afresh: bool = False) -> Database | None:
+        wanted = self._place()
+        self._refused = _identity(wanted.path) if wanted.shared else _NOT_REFUSED
+        self._refused_at = time.monotonic()
         place = cache_place(self.root, self.folder, self.options.cache_dir, reason)
         for remove in (afresh, True):
             if remove:  # this one is ours alone
@@ -280,6 +306,14 @@ class IndexFile:
         if self.spelling != self.root.path and path.startswith(self.spelling + "/"):
             return self.root.path + path[len(self.spelling) :]
         return path
+
+
+def _identity(path: str) -> _Identity | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _number(connection: apsw.Connection, sql: str) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from core.index.database import Place
 from tests.core.index.conftest import NOW, WS, Desk
 from tests.core.memory_desk import MemoryDesk, no_index, tree
 
@@ -242,3 +243,67 @@ def test_headings_nested_without_end_do_not_fill_the_disk(place: MemoryDesk) -> 
     with pytest.raises(Exception, match="nested so deep"):
         memory.spans("MEMORY.md")
     assert memory.read("MEMORY.md", lines=1).lines == ("# h",)
+
+
+# ── from our own copy back to the agent's file ───────────────────────────────────────────────────────
+
+
+def test_a_workspace_that_gets_its_folder_is_indexed_there(desk: Desk) -> None:
+    desk.write("MEMORY.md", "copper")
+    index = desk.index("later-00000000")
+    index.sync()
+    assert index.status().state == "cached"
+    desk.write("later-00000000/MEMORY.md", "silver")
+    index.sync()
+    status = index.status()
+    assert (status.state, status.chunks) == ("ready", 2)
+    assert (desk.root / "later-00000000" / "index.sqlite").exists()
+
+
+def test_a_refused_file_is_tried_again_only_when_it_is_another(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sqlite3
+
+    desk.write(LOG, "copper")
+    connection = sqlite3.connect(desk.file)
+    connection.execute("CREATE TABLE recipes (name TEXT)")
+    connection.close()
+    index = desk.index()
+    index.sync()
+    first = index.database()
+    assert index.status().state == "cached"
+    index.sync()
+    assert index.database() is first  # not opened again and again
+    desk.file.unlink()
+    index.sync()
+    assert index.status().state == "ready" and index.status().chunks == 1
+
+
+def test_a_file_that_could_not_be_made_is_tried_again_after_a_while(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import apsw
+
+    from core.index import indexfile
+    from core.index.database import Database
+
+    desk.write(LOG, "copper")
+    real = Database.__init__
+    tries: list[str] = []
+
+    def refuse(self: Database, place: Place, **options: int) -> None:
+        tries.append(place.path)
+        if place.shared:
+            raise apsw.CantOpenError("unable to open database file")
+        real(self, place, **options)
+
+    index = desk.index()
+    with monkeypatch.context() as patch:
+        patch.setattr(Database, "__init__", refuse)
+        index.sync()
+        index.sync()
+    assert index.status().state == "cached" and len(tries) == 3  # twice the agent's, once ours
+    monkeypatch.setattr(indexfile, "RETRY_SECONDS", -1.0)
+    index.sync()
+    assert index.status().state == "ready"

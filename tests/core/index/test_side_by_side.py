@@ -13,6 +13,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+import core.index.indexfile
 import core.memory
 from core.errors import UsageError
 from core.index.model import WatchStatus
@@ -117,7 +118,10 @@ def test_two_processes_sync_at_the_same_time(desk: Desk) -> None:
     assert found == contents(anew(desk), WORDS, ("配置",))
 
 
-def test_searches_while_the_file_is_replaced_and_searches_are_stopped(place: MemoryDesk) -> None:
+def test_searches_while_the_file_is_replaced_and_searches_are_stopped(
+    place: MemoryDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(core.index.indexfile, "RETRY_SECONDS", -1.0)
     place.fill()
     memory = place.open()
     memory.search("harbor")
