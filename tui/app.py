@@ -9,26 +9,30 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
+from textual import events, on, work
 from textual.app import App
 from textual.binding import Binding, BindingType
-from textual.command import CommandPalette
 from textual.dom import DOMNode
 
 import styles
 from tui.actions import APP_BINDINGS
-from tui.keymap import usable_keymap
 from tui.messages import MemoryOpened, OpenFailed
-from tui.palette import ActionProvider
-from tui.screens.main import MainScreen
-from tui.session import Session
+from tui.screens.opening import OpeningScreen
 from tui.text import clean_lines
 from tui.themes import DARK, THEMES
 
 if TYPE_CHECKING:
-    from core.memory import Memory
+    from textual.command import Provider
 
-_STYLES = Path(styles.__file__).parent
+    from core.memory import Memory
+    from tui.screens.main import MainScreen
+    from tui.session import Session
+
+
+def _palette() -> type[Provider]:
+    from tui.palette import ActionProvider  # loaded when the palette is first opened
+
+    return ActionProvider
 
 
 class MemdeckApp(App[int], inherit_bindings=False):
@@ -36,14 +40,15 @@ class MemdeckApp(App[int], inherit_bindings=False):
 
     TITLE = "memdeck"
     BINDINGS: ClassVar[list[BindingType]] = [*APP_BINDINGS]
-    COMMANDS = {ActionProvider}
-    CSS_PATH = [_STYLES / "base.tcss", _STYLES / "main.tcss", _STYLES / "dialogues.tcss"]
+    COMMANDS = {_palette}
+    CSS_PATH = Path(styles.__file__).parent / "base.tcss"
     ENABLE_COMMAND_PALETTE = True
     ESCAPE_TO_MINIMIZE = False
 
     def __init__(self, memory_factory: Callable[[], Memory], *, demo: bool = False) -> None:
         super().__init__()
-        self.session = Session(memory_factory)
+        self._factory = memory_factory
+        self._session: Session | None = None
         self.demo = demo
         self.rebound: dict[str, str] = {}
         self.animation_level = "none"
@@ -52,8 +57,36 @@ class MemdeckApp(App[int], inherit_bindings=False):
         if not os.environ.get("TEXTUAL_THEME"):
             self.theme = DARK
 
-    def get_default_screen(self) -> MainScreen:
-        return MainScreen(self.session, demo=self.demo)
+    @property
+    def session(self) -> Session:
+        """What is asked of the memory, and how."""
+        if self._session is None:
+            from tui.session import Session
+
+            self._session = Session(self._factory)
+        return self._session
+
+    # The first paint, and then the rest
+
+    def get_default_screen(self) -> OpeningScreen:
+        return OpeningScreen()
+
+    def on_ready(self) -> None:
+        self._enter()
+
+    @work(group="enter", description="load the main screen")
+    async def _enter(self) -> None:
+        def load() -> type[MainScreen]:
+            from tui.screens.main import MainScreen
+
+            return MainScreen
+
+        main = await asyncio.to_thread(load)
+        opening = self.screen
+        await self.push_screen(main(self.session, demo=self.demo))
+        if isinstance(opening, OpeningScreen):
+            for key in opening.pressed:
+                self.post_message(events.Key(key.key, key.character))
 
     @on(MemoryOpened)
     def _memory_opened(self, event: MemoryOpened) -> None:
@@ -66,9 +99,11 @@ class MemdeckApp(App[int], inherit_bindings=False):
 
     def _apply_settings(self, memory: Memory) -> None:
         """Take theme and keys from the settings; what is wrong in them is said, and the rest is used."""
+        from tui.keymap import usable_keymap
+
         settings = memory.settings
         for problem in settings.problems:
-            self._complain(clean_lines(str(problem)), "Settings")
+            self._complain(str(problem), "Settings")
         if settings.ui.theme in self.available_themes:
             self.theme = settings.ui.theme
         else:
@@ -77,8 +112,6 @@ class MemdeckApp(App[int], inherit_bindings=False):
         for complaint in complaints:
             self._complain(complaint, "Keys")
         self.set_keymap(self.rebound)
-        if isinstance(self.screen, MainScreen):
-            self.screen.refresh_keys()
 
     @on(OpenFailed)
     def _open_failed(self, event: OpenFailed) -> None:
@@ -93,6 +126,8 @@ class MemdeckApp(App[int], inherit_bindings=False):
         self.notify(clean_lines(text), title=title, severity="warning", markup=False, timeout=8)
 
     def action_command_palette(self) -> None:
+        from textual.command import CommandPalette
+
         if not any(isinstance(screen, CommandPalette) for screen in self.screen_stack):
             self.push_screen(CommandPalette(id="--command-palette"))
 
@@ -101,7 +136,8 @@ class MemdeckApp(App[int], inherit_bindings=False):
 
     async def on_unmount(self) -> None:
         # A search or an indexing still running in its thread is stopped, or leaving would wait for it.
-        await asyncio.shield(self.session.close())
+        if self._session is not None:
+            await asyncio.shield(self._session.close())
 
 
 def run(memory_factory: Callable[[], Memory], *, demo: bool = False) -> int:

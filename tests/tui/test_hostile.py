@@ -13,6 +13,7 @@ from core.store.model import Identity, Problem, Receipt
 from tests.tui.driving import screen, settle, typed, unsafe, until
 from tests.tui.fake_memory import STATUS, FakeMemory, hit, log, overview, report, workspace
 from tui.app import MemdeckApp
+from tui.screens.main import MainScreen
 from tui.widgets.confirm import Confirm
 
 EVIL = "\x1b]52;c;aGk=\x07[/][@click=app.quit]go[/]\x9b31m\u202eevil\u200b\x00\x7f\ud800"
@@ -100,7 +101,7 @@ async def test_no_control_character_is_ever_drawn(size) -> None:
             await settle(pilot)
             assert not unsafe(screen(app)), keys
             assert "@click" not in screen(app) or "[@click" in screen(app)
-            while len(app.screen_stack) > 1:
+            while not isinstance(app.screen, MainScreen):
                 app.pop_screen()
                 await settle(pilot)
             await pilot.press("escape", "escape", "3")

@@ -103,6 +103,7 @@ async def test_a_search_does_not_wait_for_a_sync(app, memory) -> None:
     gate = threading.Event()
     memory.sync = lambda: (gate.wait(10), SyncReport())[-1]
     async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: bool(asked))
         await until(pilot, lambda: bool(app.screen.searching.results.rows))
         assert asked == [False]
         gate.set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from textual import events, on
@@ -13,6 +14,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
+import styles
 from tui.actions import BY_ID, FOOTER_MAX, FOOTERS, MAIN_BINDINGS, PLACES, Place
 from tui.session import Session
 from tui.widgets.framed import PreviewFrame, ScoreFrame
@@ -27,6 +29,7 @@ from tui.widgets.status_bar import ErrorStrip, KeyBar, KeyHint, NoteStrip, shown
 
 Arrangement = Literal["tiny", "single", "tabbed", "wide"]
 
+_STYLES = Path(styles.__file__).parent
 MIN_WIDTH, MIN_HEIGHT = 40, 10
 TABBED_FROM, WIDE_FROM = 80, 120
 
@@ -34,8 +37,10 @@ TABBED_FROM, WIDE_FROM = 80, 120
 class DeckScreen(Screen[None], inherit_bindings=False):
     """Lays out the panes and keeps where the person is (``place``)."""
 
+    CSS_PATH = [_STYLES / "main.tcss", _STYLES / "dialogues.tcss"]
     BINDINGS: ClassVar[list[BindingType]] = [*MAIN_BINDINGS]
     BINDING_GROUP_TITLE = "Everywhere"
+    AUTO_FOCUS = "#results-list"
     HORIZONTAL_BREAKPOINTS = [
         (0, "-single"),
         (TABBED_FROM, "-tabbed"),

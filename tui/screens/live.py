@@ -61,8 +61,7 @@ class LiveScreen(DeckScreen):
         self._retry = self.set_interval(RETRY, self.sync, pause=True)
         self._ticker = self.set_interval(PATIENCE, self._say_notes, pause=True)
         self.set_interval(GLANCE, self._glance)
-        self.set_focus(self.target("results"))
-        self._open()
+        self.call_after_refresh(self._open)  # the first paint does not share the processor with opening
 
     # Opening
 
@@ -91,6 +90,7 @@ class LiveScreen(DeckScreen):
 
     @on(MemoryOpened)
     def _opened(self, event: MemoryOpened) -> None:
+        self.call_after_refresh(self.refresh_keys)  # the keys may be others by then
         self.status = None
         # The sync is begun first, so that the list does not wait for it but is drawn from what is indexed.
         self.sync()
