@@ -90,6 +90,20 @@ def test_an_agent_folder_of_both_shapes_has_an_index_for_each(place: MemoryDesk)
     }
 
 
+def test_both_shapes_of_one_folder_are_searched_side_by_side(place: MemoryDesk) -> None:
+    agent = place.cwd / ".grok" / "agent-memory" / "both"
+    (agent / WS).mkdir(parents=True)
+    (agent / "sessions").mkdir()
+    (agent / "MEMORY.md").write_text("zeppelin above")
+    (agent / "sessions" / "2025-12-31-x-00000001.md").write_text("zeppelin in a log of its own")
+    memory = place.open(WS, root=str(agent)).at("")
+    flat = memory.at("", str(agent))
+    place.opened += [memory, flat]
+    flat.sync()
+    hits = memory.search("zeppelin", everywhere=True, min_score=0.0).hits
+    assert {hit.path.rsplit("/", 1)[-1] for hit in hits} == {"MEMORY.md", "2025-12-31-x-00000001.md"}
+
+
 def test_global_memory_is_once_although_two_indexes_spell_the_root_differently(place: MemoryDesk) -> None:
     place.fill()
     link = place.folder / "link"

@@ -151,6 +151,22 @@ def test_searches_while_the_file_is_replaced_and_searches_are_stopped(
     assert memory.status().state == "ready"
 
 
+def test_closing_waits_for_whoever_is_reading(desk: Desk) -> None:
+    fill(desk, logs=2, lines=2)
+    index = desk.index()
+    index.sync()
+    database = index.database()
+    assert database is not None
+    closing = threading.Thread(target=index.close)
+    with database.reading() as reader:
+        closing.start()
+        closing.join(0.2)
+        assert closing.is_alive()
+        assert reader.execute("SELECT count(*) FROM chunks").fetchone() is not None
+    closing.join(10)
+    assert not closing.is_alive()
+
+
 # ── nothing that was told of is forgotten ────────────────────────────────────────────────────────────
 
 

@@ -88,6 +88,15 @@ def test_units_change_nothing_of_what_the_agent_gets(place: MemoryDesk, plain: s
     assert what_the_agent_gets(memory.search(plain)) == what_the_agent_gets(memory.search(adorned))
 
 
+@pytest.mark.parametrize(
+    "query", ['harbor "copper lantern"', "harbor @copper", "what harbor is", "harb harbor"]
+)
+def test_what_the_agent_finds_is_not_listed_twice(place: MemoryDesk, query: str) -> None:
+    place.write(f"{WS}/MEMORY.md", "what harbor is: copper lantern @copper")
+    report = place.open().search(query)
+    assert len(report.hits) == 1 and report.also == ()
+
+
 def test_nothing_apart_has_a_score_and_the_order_is_fixed(place: MemoryDesk) -> None:
     for number in range(30):
         place.log(f"{number % 28 + 1:02}", f"port 8080 {number}", sid=f"{number:08}")
