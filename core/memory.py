@@ -41,7 +41,7 @@ from core.search.report import (
     WhyReport,
 )
 from core.searching import Searcher, SearchRequest
-from core.settings import Settings
+from core.settings import SettingChange, Settings
 from core.settings.model import DreamSettings
 from core.store import clear as clear_room
 from core.store import gc as gc_room
@@ -67,6 +67,7 @@ from core.store.model import (
 )
 from core.store.paths import cache_dir, root_state_dir, state_dir
 from core.store.reading import Located, decode, read_bytes, read_text, resolve
+from core.tuning import Tuning
 
 __all__ = [
     "Also",
@@ -116,7 +117,13 @@ class Memory:
     """
 
     def __init__(
-        self, found: Opened, *, environ: Mapping[str, str], clock: Clock, embedder: Embedder | None = None
+        self,
+        found: Opened,
+        *,
+        environ: Mapping[str, str],
+        clock: Clock,
+        embedder: Embedder | None = None,
+        tuning: Tuning | None = None,
     ) -> None:
         self._found = found
         self._root = found.root
@@ -136,8 +143,8 @@ class Memory:
             clock=clock,
         )
         self._owns_embedder = embedder is None
+        self._tuning = tuning or Tuning(found.settings, found.reload)
         self.workspace = found.workspace
-        self.settings = found.settings
 
     # ── opening ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -200,7 +207,7 @@ class Memory:
         )
         # Consent is given for a root, so another root has a provider of its own.
         shared = self._embedder if chosen.real == self._root.real else None
-        other = Memory(found, environ=self._environ, clock=self._clock, embedder=shared)
+        other = Memory(found, environ=self._environ, clock=self._clock, embedder=shared, tuning=self._tuning)
         other._network = self._network
         return other
 
@@ -303,6 +310,34 @@ class Memory:
                 }
         except apsw.Error:
             return {}
+
+    # ── settings ─────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in use; the same for every workspace looked at."""
+        return self._tuning.settings
+
+    def plan_settings(self, values: Mapping[str, object]) -> tuple[SettingChange, ...]:
+        """Prepare writing settings by dotted key, as diffs to look at; nothing is written.
+
+        Raises:
+            SettingsError: a wrong key or value, or a file that cannot be changed safely.
+        """
+        return self._tuning.plan(values)
+
+    def apply_settings(self, changes: Sequence[SettingChange]) -> Settings:
+        """Write what was planned and use it from now on; raises SettingsError when a file changed since."""
+        return self._tuning.apply(changes)
+
+    def undo_settings(self) -> tuple[str, ...]:
+        """Put the files of the last save back as they were; raises SettingsError when one changed since."""
+        return self._tuning.undo()
+
+    @property
+    def can_undo_settings(self) -> bool:
+        """Whether settings were saved that were not put back."""
+        return self._tuning.can_undo
 
     # ── searching ────────────────────────────────────────────────────────────────────────────────────
 

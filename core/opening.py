@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from core.errors import UsageError
@@ -29,7 +30,10 @@ from core.store.paths import state_dir
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What opening found out: the root and those beside it, the workspace and why, settings, names."""
+    """What opening found out: the root and those beside it, the workspace and why, settings, names.
+
+    ``reload`` reads the settings again, from the same files, variables and flags.
+    """
 
     root: Root
     roots: tuple[Root, ...]
@@ -37,6 +41,7 @@ class Opened:
     identity: Identity
     settings: Settings
     names: HumanNames
+    reload: Callable[[], Settings]
     ephemeral: str | None = None
 
 
@@ -58,7 +63,7 @@ def find_memory(
     if not _is_path(folder):
         raise UsageError("the working folder has no usable path", hint="Give another one with --cwd.")
     grok_home = grok_home_of(chosen.path)
-    settings = load_settings(environ, grok_home=grok_home, home=home, flags=flags)
+    reload = partial(load_settings, environ, grok_home=grok_home, home=home, flags=flags)
     names = HumanNames(grok_home, read_started(str(state_dir(environ))))
     ephemeral: str | None = None
     if chosen.flat:
@@ -75,7 +80,7 @@ def find_memory(
         temp = os.path.realpath(tempfile.gettempdir()) if temp_dir is None else temp_dir
         ephemeral = ephemeral_reason(folder, canonical(folder), temp)
     roots = find_roots(chosen, cwd=folder, home=home)
-    return Opened(chosen, roots, name, identity, settings, names, ephemeral)
+    return Opened(chosen, roots, name, identity, reload(), names, reload, ephemeral)
 
 
 def _home() -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from core.settings.keys import Spec, find_key, key_table, nearest_key
 from core.settings.load import load_settings, with_flags
 from core.settings.model import (
@@ -55,6 +57,7 @@ __all__ = [
     "load_settings",
     "nearest_key",
     "set_setting",
+    "set_settings",
     "with_flags",
 ]
 
@@ -64,6 +67,13 @@ def set_setting(settings: Settings, key: str, value: object) -> SettingChange:
     from core.settings import write  # tomlkit is imported when something is written, not at the start
 
     return write.set_setting(settings, key, value)
+
+
+def set_settings(settings: Settings, values: Mapping[str, object]) -> tuple[SettingChange, ...]:
+    """Prepare several keys at once, one change a file; see :func:`core.settings.write.set_settings`."""
+    from core.settings import write
+
+    return write.set_settings(settings, values)
 
 
 def apply(change: SettingChange) -> None:

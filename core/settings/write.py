@@ -7,7 +7,7 @@ import difflib
 import os
 import re
 import tempfile
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,30 +34,62 @@ def set_setting(settings: Settings, key: str, value: object) -> SettingChange:
         SettingsError: unknown key, wrong value, a secret, a root without an agent's config, or a file that
             cannot be changed safely.
     """
-    _refuse_secret(key, value)
-    spec = find_key(key)
-    wanted = _typed(spec, value)
-    file = settings.agent_file if spec.agent else settings.own_file
-    if file is None:
-        raise SettingsError(
-            f"{spec.key} is the agent's setting, and this root belongs to no agent's home",
-            hint="Open the root as X/memory, where X holds the agent's config.toml.",
-        )
+    return set_settings(settings, {key: value})[0]
+
+
+def set_settings(settings: Settings, values: Mapping[str, object]) -> tuple[SettingChange, ...]:
+    """Prepare writing several keys at once: one change, with one diff, for each file concerned.
+
+    ``key``, ``before`` and ``after`` of a change list what it holds, comma-separated.  Raises like
+    :func:`set_setting`.
+    """
+    by_file: dict[str, list[tuple[Spec, object]]] = {}
+    for key, value in values.items():
+        _refuse_secret(key, value)
+        spec = find_key(key)
+        wanted = _typed(spec, value)
+        file = settings.agent_file if spec.agent else settings.own_file
+        if file is None:
+            raise SettingsError(
+                f"{spec.key} is the agent's setting, and this root belongs to no agent's home",
+                hint="Open the root as X/memory, where X holds the agent's config.toml.",
+            )
+        by_file.setdefault(file, []).append((spec, wanted))
+    return tuple(_prepared(file, wanted) for file, wanted in by_file.items())
+
+
+def _prepared(file: str, values: Sequence[tuple[Spec, object]]) -> SettingChange:
     old = _bytes(file)
-    text = _text(file)
-    document = parse_for_change(file, text)
-    parts = _parts(spec, document)
-    before = _at(document, parts)
-    try:
-        new_text = _with_value(file, text, parts, wanted)
-        _verify(file, document, new_text, parts, wanted)
-    except RecursionError:
-        raise SettingsError(f"{file} is nested too deeply to be changed safely", data=_UNCHANGED) from None
+    text = new_text = _text(file)
+    befores: list[str] = []
+    same = True
+    for spec, wanted in values:
+        document = parse_for_change(file, new_text)
+        parts = _parts(spec, document)
+        before = _at(document, parts)
+        befores.append(shown(before))
+        if before == wanted and type(before) is type(wanted):
+            continue
+        same = False
+        try:
+            changed = _with_value(file, new_text, parts, wanted)
+            _verify(file, document, changed, parts, wanted)
+        except RecursionError:
+            raise SettingsError(
+                f"{file} is nested too deeply to be changed safely", data=_UNCHANGED
+            ) from None
+        new_text = changed
     new = (_BOM if old and old.startswith(_BOM) else b"") + new_text.encode()
-    if before == wanted and type(before) is type(wanted):
+    if same:
         new = old if old is not None else new
     return SettingChange(
-        file, spec.key, shown(before), shown(wanted), _diff(file, text, new.decode("utf-8-sig")), old, new
+        file,
+        ", ".join(spec.key for spec, _ in values),
+        ", ".join(befores),
+        ", ".join(shown(wanted) for _, wanted in values),
+        _diff(file, text, new.decode("utf-8-sig")),
+        old,
+        new,
     )
 
 
