@@ -385,6 +385,10 @@ class Memory:
                     self._give_back(dirty)
         return replace(report, ms=round((time.perf_counter() - started) * 1000, 3))
 
+    def recall(self, query: str, *, limit: int | None = None, min_score: float | None = None) -> SearchReport:
+        """Search as an agent does: with its rules, and each hit's access is counted."""
+        return self._searcher().recall(self._index(), SearchRequest(query, "agent", limit, min_score))
+
     def why(self, query: str, chunk: str) -> WhyReport:
         """Explain why a chunk (full id, or ``PATH#N`` with N its number in the file) is or is not a result.
 

@@ -15,6 +15,7 @@ from core.embed.factory import agent_fingerprint
 from core.embedding import Embedder, QueryVector
 from core.errors import IndexUnavailable, NotFound, UsageError
 from core.index.database import Database
+from core.index.indexer import record_access
 from core.index.model import IndexStatus, SyncReport
 from core.index.stems import bring_in_step
 from core.index.sync import Index
@@ -157,6 +158,18 @@ class Searcher:
             request.chosen_profile,
             "the index is damaged and could not be mended; the files are untouched",
         )
+
+    def recall(self, index: Index, request: SearchRequest) -> SearchReport:
+        """An agent's search: the same, and each hit is counted as recalled, which lifts it the next time."""
+        report = self.search(index, request)
+        database = index.database()
+        if database is not None and report.hits and report.mode != "newest":
+            try:
+                with database.writing() as writer:
+                    record_access(writer, [hit.id for hit in report.hits], int(self.clock()))
+            except apsw.Error as error:
+                return replace(report, notes=(*report.notes, f"the recall could not be counted ({error})"))
+        return report
 
     def why(self, index: Index, query: str, chunk_id: str) -> WhyReport:
         """Explain a chunk's place; raises NotFound or IndexUnavailable."""

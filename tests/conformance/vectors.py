@@ -50,8 +50,8 @@ def build_index(folder: Path, corpus: dict[str, Any]) -> Database:
                     max_bytes=sizes.get("max_chunk_chars", 1600),
                     overlap=sizes.get("chunk_overlap_chars", 320),
                 ),
-                created_at=file["created_at"],
-                now=file["created_at"],
+                created_at=file.get("created_at", corpus["now"]),
+                now=file.get("created_at", corpus["now"]),
             )
             for ordinal, times in (file.get("access_count") or {}).items():
                 record_access(connection, [f"{file['path']}:{ordinal}"] * times, file["created_at"])
