@@ -116,6 +116,12 @@ class Embedder:
     def _allows(self, endpoint: str, model: str) -> bool:
         return self._consent.allows(endpoint, model)
 
+    def use(self, provider: Provider | NoProvider) -> None:
+        """Use this provider instead of the one the settings ask for."""
+        with self._lock:
+            self._provider = provider
+            self._queries.clear()
+
     def close(self) -> None:
         provider = self._provider
         if provider is not None and not isinstance(provider, NoProvider):

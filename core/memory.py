@@ -416,6 +416,10 @@ class Memory:
 
     # ── vectors ──────────────────────────────────────────────────────────────────────────────────────
 
+    def use_embedder(self, embedder: Embedder) -> None:
+        """Use this source of vectors instead of the one the settings ask for; it is closed with the memory."""
+        self._embedder, self._owns_embedder = embedder, True
+
     def embedding(self) -> EmbeddingState:
         """Whether vectors can be used for this workspace, how many are missing, and what stands in the way."""
         return self._embedder.state(self._index())
