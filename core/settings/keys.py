@@ -210,7 +210,8 @@ def _text(spec: Spec, raw: str) -> str:
 
 
 def _in_range(spec: Spec, raw: float) -> float:
-    if not math.isfinite(raw) or abs(raw) > _MAX_INT:
+    # An integer of hundreds of digits is no float at all, so it is compared before it becomes one.
+    if (isinstance(raw, int) and abs(raw) > _MAX_INT) or not math.isfinite(raw) or abs(raw) > _MAX_INT:
         raise WrongValue(f"is {shown(raw)[:40]}, but must be {spec.wants}")
     low, high = spec.low, spec.high
     if (low is not None and raw < low) or (high is not None and raw > high):

@@ -395,3 +395,10 @@ def test_reading_settings_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_an_integer_of_hundreds_of_digits_is_named_not_a_crash(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text(f"[memory.gc]\nmax_age_days = {'9' * 400}\n")
+    settings = load_settings({"HOME": str(tmp_path)}, grok_home=str(tmp_path), home=str(tmp_path))
+    assert settings.gc.max_age_days == 30
+    assert ["memory.gc.max_age_days" in str(problem) for problem in settings.problems] == [True]
