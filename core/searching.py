@@ -171,13 +171,14 @@ class Searcher:
                 return replace(report, notes=(*report.notes, f"the recall could not be counted ({error})"))
         return report
 
-    def why(self, index: Index, query: str, chunk_id: str) -> WhyReport:
-        """Explain a chunk's place; raises NotFound or IndexUnavailable."""
-        request = SearchRequest(query)
+    def why(self, index: Index, query: str | SearchRequest, chunk_id: str, *, sync: bool = True) -> WhyReport:
+        """Explain a chunk's place in a search; raises NotFound or IndexUnavailable."""
+        request = SearchRequest(query) if isinstance(query, str) else query
         parsed = self.parse(request)
         if not is_text_name(chunk_id):
             raise NotFound("an id that is not UTF-8 is in no index", hint="Ids are PATH:N or PATH#N.")
-        index.sync()
+        if sync:
+            index.sync()
         database = index.database()
         if database is None:
             raise IndexUnavailable(f"the index cannot be used: {index.status().reason}")

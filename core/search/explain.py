@@ -28,7 +28,7 @@ def explain(
         end_line=max(row.end_line, row.start_line + 1),
         source=row.source,
         snippet=row.text,
-        verdict=_verdict(report, hit, query, row, place, matches, params),
+        verdict=_verdict(report, hit, query, row, place, matches, params, context),
         hit=hit,
         place=place,
         matches=matches,
@@ -48,6 +48,7 @@ def _verdict(
     place: int | None,
     matches: int,
     params: ScoringParams,
+    context: SearchContext,
 ) -> str:
     if hit is not None and hit.rank:
         return f"found: result {hit.rank} of {len(report.hits)}, score {hit.score:.2f}"
@@ -55,6 +56,10 @@ def _verdict(
         return f"a candidate, but not a result: {hit.why}"
     if not query.text:
         return "there is no query to explain"
+    if context.profile == "tuned":
+        return (
+            f"not a candidate: not among the best {context.tuned.pool} by stems, nor near enough by meaning"
+        )
     if not query.keywords:
         return "not found: the agent drops every word of this query (stop words, numbers, single letters)"
     if place is None:

@@ -1,0 +1,1 @@
+"""Evaluation room: whether ranking is right — judged queries, arms to compare, ablation, sweeps, what was missed."""
