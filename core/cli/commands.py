@@ -10,6 +10,7 @@ import typer
 from core.cli.app import keep_demo, open_app, open_demo
 from core.cli.config import config
 from core.cli.console import State, out
+from core.cli.evaluate import evaluate
 from core.cli.options import Cwd, Root, Workspace, located
 from core.cli.reading import ls, search, show, why
 from core.cli.tending import clear, doctor, gc, reindex
@@ -64,6 +65,7 @@ def start(
     memdeck why "auth retry" --chunk MEMORY.md#3
     memdeck ls --root ~/.grok/memory
     memdeck doctor                        what is wrong, and what to do
+    memdeck eval --shipped                whether the ranking is right
 
     Without a verb the app opens.
     """
@@ -96,4 +98,5 @@ def demo(
 
 for verb in (ls, show, search, why, reindex, doctor, clear, gc, demo):
     app.command()(located(verb))
+app.command(name="eval")(located(evaluate))
 app.add_typer(config, name="config")

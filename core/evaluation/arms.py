@@ -41,7 +41,9 @@ class Arm:
 def standard_arms(settings: Settings, *, vectors: bool) -> tuple[Arm, ...]:
     """The arms of every report; those that need vectors only where there are some."""
     arms = [
-        Arm("saved", "your settings, with their floor and number of results", settings, limit=None, floor=None),
+        Arm(
+            "saved", "your settings, with their floor and number of results", settings, limit=None, floor=None
+        ),
         Arm("text only", "the agent's formula over words alone", settings, embed=False),
     ]
     if vectors:
@@ -115,7 +117,13 @@ def value_of(arm: Arm, key: str) -> str:
 def _typed(value: object) -> str:
     if value is None:
         return "off"
-    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+    return (
+        str(value).lower()
+        if isinstance(value, bool)
+        else f"{value:g}"
+        if isinstance(value, float)
+        else str(value)
+    )
 
 
 def _tuned_kind(name: str) -> tuple[Any, ...]:
