@@ -165,23 +165,24 @@ def _edit(document: TOMLDocument, query: str, hit: Hit | Also, good: bool | None
     if tables is None:
         tables = tomlkit.aot()
         document["query"] = tables
-    found: Any = next(
-        (table for table in tables if table.get("text") == query and "as_of" not in table), None
+    place = next(
+        (at for at, table in enumerate(tables) if table.get("text") == query and "as_of" not in table), None
     )
-    if found is None:
+    if place is None:
         if good is None:
             return
-        found = tomlkit.table()
-        found["text"] = query
-        found.trivia.indent = "\n"
-        tables.append(found)
-        found = tables[-1]
+        made = tomlkit.table()
+        made["text"] = query
+        made.trivia.indent = "\n"
+        tables.append(made)
+        place = len(tables) - 1
+    found: Any = tables[place]
     for key in ("find", "avoid"):
         _remove(found, key, hit, root)
     if good is not None:
         _add(found, "find" if good else "avoid", hit, root)
     elif not found.get("find") and not found.get("avoid"):
-        del tables[next(place for place, table in enumerate(tables) if table.get("text") == query)]
+        del tables[place]
 
 
 def _remove(table: Any, key: str, hit: Hit | Also, root: str) -> None:

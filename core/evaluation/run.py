@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.embed.provider import Cancel
-from core.errors import MemdeckError
+from core.errors import MemdeckError, UsageError
 from core.evaluation.arms import BASE, Arm, standard_arms
 from core.evaluation.bench import Bench, Subject, Wanted
 from core.evaluation.judged import HALVES, JudgedQuery
@@ -89,6 +89,10 @@ def evaluate(
     if options.arms:
         arms = [arm for arm in arms if arm.name in options.arms]
     arms += [variant(text, subject.settings) for text in options.variants]
+    names = [arm.name for arm in arms]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"two arms are called {name!r}", hint="Give the variant another name.")
     plans = [parse_sweep(text, subject.settings) for text in options.sweeps]
     if any(arm.grep for arm in arms) and not bench.can_grep():
         arms = [arm for arm in arms if not arm.grep]
@@ -103,7 +107,11 @@ def evaluate(
         )
     both = _findable(bench, chosen(queries, "all", options.limit))[0] if plans else []
     course = Course(len(asked) * (1 + bool(options.ablate)) + len(both) * len(plans), progress, cancel)
-    answers, misses, embedding = _answers(bench, arms, asked, moment, course, explain=options.misses)
+    answers, misses, embedding, without = _answers(
+        bench, arms, asked, moment, course, explain=options.misses, vectors=vectors
+    )
+    if without:
+        notes.append(f"{len(without)} of {len(asked)} queries had no vector: {without[0]}")
     base = answers.get(BASE)
     return EvalReport(
         source=source,
@@ -146,13 +154,25 @@ Asked = Sequence[tuple[JudgedQuery, Wanted]]
 
 
 def _answers(
-    bench: Bench, arms: Sequence[Arm], asked: Asked, now: float, course: Course, *, explain: bool
-) -> tuple[dict[str, list[Answer]], list[Miss], tuple[float, float]]:
+    bench: Bench,
+    arms: Sequence[Arm],
+    asked: Asked,
+    now: float,
+    course: Course,
+    *,
+    explain: bool,
+    vectors: bool,
+) -> tuple[dict[str, list[Answer]], list[Miss], tuple[float, float], list[str]]:
+    """Ask every arm every query; returns answers, misses, embedding times, and why queries have no vector."""
     answers: dict[str, list[Answer]] = {arm.name: [] for arm in arms}
     misses: list[Miss] = []
     embedding: list[float] = []
+    without: list[str] = []
     for number, (query, wanted) in enumerate(asked):
-        embedding.append(bench.embed(query)[0])
+        if vectors:
+            taken, why = bench.embed(query)
+            embedding.append(taken)
+            without += [why] if why else []
         if number == 0:  # what the first search of a profile prepares belongs to no query
             for arm in arms:
                 bench.ask(arm, query, now=now)
@@ -168,7 +188,7 @@ def _answers(
     number_of = {query.id: place for place, (query, _) in enumerate(asked)}
     misses.sort(key=lambda miss: (number_of[miss.query], order[miss.arm]))
     embedding.sort()
-    return answers, misses, (percentile(embedding, 0.50), percentile(embedding, 0.95))
+    return answers, misses, (percentile(embedding, 0.50), percentile(embedding, 0.95)), without
 
 
 def answer(query: JudgedQuery, wanted: Wanted, ranked: Sequence[str], milliseconds: float = 0.0) -> Answer:
