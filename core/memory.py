@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from core import doctor as doctor_room
 from core import everywhere as everywhere_room
@@ -69,6 +69,11 @@ from core.store.paths import cache_dir, root_state_dir, state_dir
 from core.store.reading import Located, decode, read_bytes, read_text, resolve
 from core.tuning import Tuning
 
+if TYPE_CHECKING:
+    from core.evaluation.judgements import Judgements
+    from core.evaluation.model import EvalReport
+    from core.evaluation.run import Options
+
 __all__ = [
     "Also",
     "Cancel",
@@ -95,6 +100,7 @@ __all__ = [
     "RootInfo",
     "SearchReport",
     "SessionLog",
+    "SettingChange",
     "Settings",
     "Stage",
     "SyncReport",
@@ -413,6 +419,72 @@ class Memory:
 
     def _searcher(self, settings: Settings | None = None) -> Searcher:
         return Searcher(settings or self.settings, self._clock, self._embedder)
+
+    # ── judgements ───────────────────────────────────────────────────────────────────────────────────
+
+    def judged(self, query: str, items: Sequence[Hit | Also]) -> dict[str, bool]:
+        """How a person judged rows of this query: chunk id → right (True) or wrong; others are left out.
+
+        Raises:
+            MemdeckError: the file of judgements is wrong or cannot be read.
+        """
+        kept = self._judgements()
+        verdicts = ((item.id, kept.judged(query, item, root=self.root)) for item in items)
+        return {chunk: verdict for chunk, verdict in verdicts if verdict is not None}
+
+    def judge(self, query: str, item: Hit | Also, good: bool | None) -> str:
+        """Write a person's judgement of one row (None takes it back); returns the file it lies in.
+
+        Raises:
+            MemdeckError: the file is wrong, changed meanwhile, or cannot be written; it is as it was.
+        """
+        return str(self._judgements().with_judged(query, item, good, root=self.root).save().path)
+
+    def _judgements(self) -> Judgements:
+        from core.evaluation.judgements import Judgements, default_file  # only when somebody judges
+
+        return Judgements.load(default_file(self._environ, self.workspace))
+
+    def evaluate(
+        self,
+        file: str | None = None,
+        options: Options | None = None,
+        *,
+        progress: Callable[[int, int], object] | None = None,
+        cancel: Cancel | None = None,
+    ) -> EvalReport:
+        """Measure the ranking with judged queries (default: this workspace's own file); changes nothing.
+
+        Raises:
+            NotFound: nothing is judged yet.
+            MemdeckError: the file is wrong, nothing in it can be measured, or it was stopped.
+        """
+        from core.evaluation.bench import Subject
+        from core.evaluation.entry import evaluate_file
+
+        self.sync()
+        places = tuple((root, name, self._index_of(root, name)) for root, name in self._every_workspace())
+        subject = Subject(
+            self.root, self.workspace, self._index(), places, self.settings, self._embedder, self.now()
+        )
+        return evaluate_file(subject, file, self._environ, options, progress=progress, cancel=cancel)
+
+    def measure(
+        self,
+        values: Mapping[str, object],
+        profile: str,
+        *,
+        progress: Callable[[int, int], object] | None = None,
+        cancel: Cancel | None = None,
+    ) -> EvalReport:
+        """Measure settings on trial beside the saved ones, with what was judged or else the shipped set.
+
+        Raises:
+            MemdeckError: the judgements are wrong, nothing can be measured, or it was stopped.
+        """
+        from core.measuring import measure  # only when somebody measures
+
+        return measure(self, values, profile, self._environ, progress=progress, cancel=cancel)
 
     # ── vectors ──────────────────────────────────────────────────────────────────────────────────────
 

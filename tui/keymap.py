@@ -11,6 +11,9 @@ from textual.dom import DOMNode
 from textual.keys import _character_to_key
 
 from tui.actions import APP_BINDINGS, MAIN_BINDINGS
+from tui.screens.lab.keys import LAB_BINDINGS
+from tui.screens.lab.knobs import ControlList, ValueBox
+from tui.screens.lab.lists import LabResults
 from tui.screens.reading import ReadingScreen
 from tui.screens.why import WhyScreen
 from tui.text import clean
@@ -30,7 +33,8 @@ _KEY = re.compile(r"(?:(?:ctrl|shift|alt|super|meta|hyper)\+)*(?:[a-z0-9_]+|[A-Z
 
 # Bindings that can act at the same time: a key must not mean two things within one of these groups.
 _MAIN: tuple[type[DOMNode], ...] = (LineList, ScopesList, ScrollPane, PreviewPane)
-_APART: tuple[type[DOMNode], ...] = (SearchBox, ReadingScreen, WhyScreen, Confirm, Jump)
+_LAB: tuple[type[DOMNode], ...] = (ControlList, LabResults)
+_APART: tuple[type[DOMNode], ...] = (SearchBox, ValueBox, ReadingScreen, WhyScreen, Confirm, Jump)
 
 
 def _of(owner: type[DOMNode]) -> Iterator[Binding]:
@@ -41,8 +45,8 @@ def _of(owner: type[DOMNode]) -> Iterator[Binding]:
 
 def every_binding() -> Iterator[Binding]:
     """Every binding of ours, wherever it lives."""
-    yield from (*APP_BINDINGS, *MAIN_BINDINGS)
-    for owner in (*_MAIN, *_APART):
+    yield from (*APP_BINDINGS, *MAIN_BINDINGS, *LAB_BINDINGS)
+    for owner in (*_MAIN, *_LAB, *_APART):
         yield from _of(owner)
 
 
@@ -73,8 +77,9 @@ def _clashes(keymap: Mapping[str, str]) -> Iterator[str]:
     """Keys that mean two things once ``keymap`` holds; lists and panes to read never have the focus together."""
     in_lists = [*APP_BINDINGS, *MAIN_BINDINGS, *_of(LineList), *_of(ScopesList)]
     in_texts = [*APP_BINDINGS, *MAIN_BINDINGS, *_of(ScrollPane), *_of(PreviewPane)]
+    in_lab = [[*APP_BINDINGS, *LAB_BINDINGS, *_of(LineList), *_of(owner)] for owner in _LAB]
     said: set[tuple[str, str]] = set()
-    for group in (in_lists, in_texts, *(list(_of(owner)) for owner in _APART)):
+    for group in (in_lists, in_texts, *in_lab, *(list(_of(owner)) for owner in _APART)):
         taken: dict[str, str] = {}
         for binding in group:
             assert binding.id is not None

@@ -15,12 +15,19 @@ from tui.text import clean
 
 
 class ActionProvider(Provider):
-    """Lists :data:`tui.actions.ACTIONS` as ``area: Verb`` with their keys."""
+    """Lists the actions of the screen as ``area: Verb`` with their keys."""
 
     def _entries(self) -> list[tuple[str, str, Callable[[], Any]]]:
-        return [(action.title, self._help(action), partial(self._run, action)) for action in ACTIONS] + [
+        return [(action.title, self._help(action), partial(self._run, action)) for action in self._actions()] + [
             (f"Go: {clean(name)}", "Search in this workspace.", go) for name, go in self._workspaces()
         ]
+
+    def _actions(self) -> tuple[Action, ...]:
+        """The registry's, or those of a screen that has its own; what works everywhere is always there."""
+        own: tuple[Action, ...] | None = getattr(self.screen, "actions", None)
+        if own is None:
+            return ACTIONS
+        return (*own, *(action for action in ACTIONS if action.id in EVERYWHERE))
 
     def _help(self, action: Action) -> str:
         key_of = getattr(self.screen, "key_of", None)

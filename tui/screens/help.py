@@ -36,14 +36,14 @@ class HelpScreen(ReadingScreen):
         rebound: Mapping[str, str],
     ) -> None:
         title = "Query" if place == "query" else PLACE_TITLES[place]
-        blocks = [Content(pane.HELP), _block("Here", _own_keys(focused, rebound))]
+        blocks = [Content(pane.HELP), key_block("Here", own_keys(focused, rebound))]
         for area, actions in groupby(ACTIONS, key=lambda action: action.area):
-            blocks.append(_block(area, [(key_of(one.id), one.verb, one.id) for one in actions]))
+            blocks.append(key_block(area, [(key_of(one.id), one.verb, one.id) for one in actions]))
         blocks.append(Content.styled(_CONFIG, "$text-muted"))
         super().__init__(f"Help: {title}", Content("\n\n").join(blocks))
 
 
-def _own_keys(focused: Widget | None, rebound: Mapping[str, str]) -> list[tuple[str, str, str]]:
+def own_keys(focused: Widget | None, rebound: Mapping[str, str]) -> list[tuple[str, str, str]]:
     """The keys of the focused widget itself, the nearest class first: (keys, what they do, binding id)."""
     found: dict[str, tuple[str, str, str]] = {}
     for node in type(focused).__mro__ if focused is not None else ():
@@ -58,7 +58,7 @@ def _own_keys(focused: Widget | None, rebound: Mapping[str, str]) -> list[tuple[
     return list(found.values())
 
 
-def _block(title: str, keys: list[tuple[str, str, str]]) -> Content:
+def key_block(title: str, keys: list[tuple[str, str, str]]) -> Content:
     lines = [
         Content.assemble(
             (pad(key or "^p", _KEY_CELLS), "bold" if key else "$text-muted"),

@@ -22,6 +22,7 @@ from tui.screens.why import WhyScreen
 from tui.session import PROFILES, SCOPE_TITLES, as_error
 from tui.text import clean
 from tui.widgets.confirm import Confirm
+from tui.widgets.header import Header
 from tui.widgets.scopes import ScopesPane
 from tui.widgets.search_box import SearchBox
 from tui.widgets.search_pane import SearchPane
@@ -30,6 +31,7 @@ from tui.widgets.status_bar import ErrorStrip
 
 if TYPE_CHECKING:
     from core.memory import Memory, Problem, Receipt, SyncReport
+    from tui.screens.lab.messages import Left
 
 What = Literal["workspace", "global", "all"]
 T = TypeVar("T")
@@ -101,6 +103,8 @@ class MainScreen(LiveScreen):
             self.show_score()
         self._say_header()
         self.refresh_keys()
+        if self.app.screen is not self and hasattr(self.app.screen, "results_changed"):
+            self.app.screen.results_changed()
 
     # Searching
 
@@ -135,6 +139,21 @@ class MainScreen(LiveScreen):
         self.app.push_screen(
             WhyScreen(self.session, query, self.preview.file, self.preview.spans, self.preview.chunk_id)
         )
+
+    def action_lab(self) -> None:
+        from tui.screens.lab.screen import LabScreen  # loaded when it is first opened
+
+        facts = self.query_one(Header).facts
+        self.app.push_screen(LabScreen(self.session, self.searching.request, facts), self._lab_left)
+
+    def _lab_left(self, left: Left | None) -> None:
+        """Go on with the query and profile of the lab, and search anew when other settings were saved."""
+        if left is None:
+            return
+        request = replace(self.searching.request, query=left.query, profile=left.profile)
+        if request != self.searching.request or left.saved:
+            self.searching.box.value = left.query
+            self.searching.ask(request, at_once=True)
 
     # Copying
 
@@ -329,5 +348,5 @@ class MainScreen(LiveScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Until the memory is open nothing can be asked of it."""
-        waits = action in ("cycle_scope", "why", "rescan", "rebuild", "doctor", "gc", "clear")
+        waits = action in ("cycle_scope", "lab", "why", "rescan", "rebuild", "doctor", "gc", "clear")
         return self.session.is_open if waits else True

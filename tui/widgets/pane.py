@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -42,12 +43,14 @@ class Pane(Vertical):
         place: Place
 
     HELP: ClassVar[str] = ""
+    TITLES: ClassVar[Mapping[Place, str]] = PLACE_TITLES
+    ORDER: ClassVar[tuple[Place, ...]] = PLACES
 
     def __init__(self, place: Place, title: str = "") -> None:
         super().__init__(id=place)
         self.place = place
-        self._title = title or PLACE_TITLES[place]
-        self._count = ""
+        self._title = title or self.TITLES[place]
+        self._counts: tuple[str, ...] = ()
         self._tabs: tuple[Place, ...] = ()
         self._spans: list[tuple[int, int, Place]] = []
 
@@ -94,10 +97,10 @@ class Pane(Vertical):
 
     def _draw_tabs(self, room: int) -> Content:
         self._spans = []
-        names = [self._title_text() if place == self.place else PLACE_TITLES[place] for place in self._tabs]
+        names = [self._title_text() if place == self.place else self.TITLES[place] for place in self._tabs]
         if sum(len(name) + 3 for name in names) - 3 > room:
             names = [
-                name if place == self.place else str(PLACES.index(place) + 1)
+                name if place == self.place else str(self.ORDER.index(place) + 1)
                 for name, place in zip(names, self._tabs, strict=True)
             ]
         parts: list[Content] = []

@@ -130,6 +130,8 @@ _NAMES = {
     "exclamation_mark": "!",
     "slash": "/",
     "colon": ":",
+    "plus": "+",
+    "minus": "-",
     "escape": "esc",
     "space": "space",
     "pageup": "pgup",
