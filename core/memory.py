@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +16,7 @@ from core.clock import Clock, clock_from
 from core.embed.consent import Disclosure
 from core.embed.provider import Cancel, Usage
 from core.embedding import Embedder, EmbeddingState, FillReport
-from core.errors import MemdeckError, UsageError
+from core.errors import UsageError
 from core.index.chunker import chunk_markdown
 from core.index.model import (
     ChunkSpan,
@@ -29,8 +27,9 @@ from core.index.model import (
     SyncReport,
     WatchStatus,
 )
-from core.index.sync import Index, IndexOptions
+from core.index.sync import Index
 from core.index.watcher import Watcher, WatchEvent
+from core.indexes import Edits, Indexes, indexed_hashes
 from core.opening import Opened, every_workspace, find_memory, find_workspace
 from core.search.report import (
     Also,
@@ -45,7 +44,6 @@ from core.settings import SettingChange, Settings
 from core.settings.model import DreamSettings
 from core.store import clear as clear_room
 from core.store import gc as gc_room
-from core.store.fsinfo import filesystem_kind
 from core.store.identity import GitRunner
 from core.store.layout import (
     Root,
@@ -65,7 +63,7 @@ from core.store.model import (
     SessionLog,
     WorkspaceInfo,
 )
-from core.store.paths import cache_dir, root_state_dir, state_dir
+from core.store.paths import root_state_dir, state_dir
 from core.store.reading import Located, decode, read_bytes, read_text, resolve
 from core.tuning import Tuning
 
@@ -136,11 +134,6 @@ class Memory:
         self._roots = found.roots
         self._environ = environ
         self._clock = clock
-        self._network: dict[str, bool] = {}
-        self._indexes: dict[tuple[Root, str], Index] = {}
-        self._lock = threading.RLock()
-        self._watcher: Watcher | None = None
-        self._dirty: set[str] | None = None
         self._embedder = embedder or Embedder(
             found.settings,
             environ,
@@ -151,6 +144,8 @@ class Memory:
         self._owns_embedder = embedder is None
         self._tuning = tuning or Tuning(found.settings, found.reload)
         self.workspace = found.workspace
+        self._indexes = Indexes(environ, clock, lambda: self.settings)
+        self._edits = Edits(found.roots, found.workspace, self._indexes.is_network)
 
     # ── opening ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -213,9 +208,7 @@ class Memory:
         )
         # Consent is given for a root, so another root has a provider of its own.
         shared = self._embedder if chosen.real == self._root.real else None
-        other = Memory(found, environ=self._environ, clock=self._clock, embedder=shared, tuning=self._tuning)
-        other._network = self._network
-        return other
+        return Memory(found, environ=self._environ, clock=self._clock, embedder=shared, tuning=self._tuning)
 
     def _root_at(self, path: str, *, flat: bool) -> Root:
         # An agent's folder that holds both shapes stands twice in the list.
@@ -280,7 +273,7 @@ class Memory:
         text, _ = decode(read_bytes(located).data)
         index = self._index()
         spelled = index.to_index(located.path)
-        known = self._indexed_hashes(index, spelled)
+        known = indexed_hashes(index, spelled)
         return tuple(
             ChunkSpan(
                 id=f"{spelled}:{ordinal}",
@@ -294,28 +287,12 @@ class Memory:
         )
 
     def _locate(self, path: str) -> Located:
-        index = self._indexes.get((self._root, self.workspace))
+        index = self._indexes.known(self._root, self.workspace)
         spelled = index.to_disk(path) if index is not None else path
         for root in self._roots:
             if spelled.startswith(root.path + "/"):
                 return resolve(root, self.workspace if root == self._root else "", spelled)
         return resolve(self._root, self.workspace, spelled)
-
-    @staticmethod
-    def _indexed_hashes(index: Index, path: str) -> dict[str, str]:
-        import apsw
-
-        database = index.database()
-        if database is None:
-            return {}
-        try:
-            with database.reading() as reader:
-                return {
-                    str(row[0]): str(row[1])
-                    for row in reader.execute("SELECT id, hash FROM chunks WHERE path=?", (path,))
-                }
-        except apsw.Error:
-            return {}
 
     # ── settings ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -381,14 +358,14 @@ class Memory:
                 sync=sync,
             )
         else:
-            dirty = self._take_dirty() if sync else set()
+            dirty = self._edits.take() if sync else set()
             done = False
             try:
                 report = self._searcher(settings).search(self._index(), request, sync=sync, dirty=dirty)
                 done = report.status is not None and report.status.state not in ("behind", "failed")
             finally:
                 if not done:
-                    self._give_back(dirty)
+                    self._edits.give_back(dirty)
         return replace(report, ms=round((time.perf_counter() - started) * 1000, 3))
 
     def recall(self, query: str, *, limit: int | None = None, min_score: float | None = None) -> SearchReport:
@@ -414,8 +391,7 @@ class Memory:
 
     def interrupt(self) -> None:
         """Stop a running search from another thread; it ends with nothing found and says so."""
-        for index in list(self._indexes.values()):
-            index.interrupt()
+        self._indexes.interrupt()
 
     def _searcher(self, settings: Settings | None = None) -> Searcher:
         return Searcher(settings or self.settings, self._clock, self._embedder)
@@ -518,12 +494,12 @@ class Memory:
 
     def sync(self) -> SyncReport:
         """Bring this workspace's index in step with its files (returns at once when another holds the claim)."""
-        dirty = self._take_dirty()
+        dirty = self._edits.take()
         report = self._index().sync(dirty)
         if report.behind:
-            self._give_back(dirty)
-        if dirty is None and self._watcher is not None:
-            self._watcher.watch_targets(self._link_targets())
+            self._edits.give_back(dirty)
+        if dirty is None:
+            self._edits.follow_links()
         return report
 
     def sync_everywhere(self) -> tuple[SyncReport, ...]:
@@ -544,74 +520,14 @@ class Memory:
         return self._index().status()
 
     def watch(self, on_change: Callable[[WatchEvent], None]) -> Watcher:
-        """Start noticing outside edits; ``on_change`` is called on a thread.  Stopped by ``close``.
-
-        With ``[memory.watcher] enabled = false`` the watcher stays off and says so.
-        """
-        with self._lock:
-            if self._watcher is not None:
-                return self._watcher
-            watched = [(root.path, root.real) for root in self._roots]
-            self._dirty = None
-            watcher = Watcher(
-                watched, self._noticing(on_change), network=lambda real: self._is_network(str(real))
-            )
-            watcher.watch_targets(self._link_targets())
-            watcher.start()
-            self._watcher = watcher
-            return watcher
-
-    def _link_targets(self) -> dict[str, str]:
-        listed = list_memory(self._root, self.workspace).files
-        return {entry.path: entry.link_target for entry in listed if entry.link_target}
-
-    def _noticing(self, on_change: Callable[[WatchEvent], None]) -> Callable[[WatchEvent], None]:
-        def notice(event: WatchEvent) -> None:
-            with self._lock:
-                if event.rescan or self._dirty is None:
-                    self._dirty = None
-                else:
-                    self._dirty |= event.paths
-            on_change(event)
-
-        return notice
-
-    def _take_dirty(self) -> set[str] | None:
-        """The paths to look at: None (everything) without a live watcher or after a rescan event."""
-        with self._lock:
-            if self._watcher is None or self._watcher.status.mode != "live":
-                return None
-            dirty, self._dirty = self._dirty, set()
-            return dirty
-
-    def _give_back(self, dirty: set[str] | None) -> None:
-        """What could not be indexed is looked at again."""
-        with self._lock:
-            self._dirty = None if dirty is None or self._dirty is None else self._dirty | dirty
+        """Start noticing outside edits; ``on_change`` is called on a thread.  Stopped by ``close``."""
+        return self._edits.watch(on_change)
 
     def _index(self) -> Index:
         return self._index_of(self._root, self.workspace)
 
     def _index_of(self, root: Root, folder: str) -> Index:
-        key = (root, folder)
-        with self._lock:
-            if key not in self._indexes:
-                options = IndexOptions(
-                    cache_dir=str(cache_dir(self._environ)),
-                    clock=self._clock,
-                    environ=self._environ,
-                    host=socket.gethostname(),
-                    network=self._is_network(str(root.real)),
-                    stale_claim_secs=int(self.settings.watcher.stale_claim_secs),
-                    dimensions=int(self.settings.embedding.dimensions),
-                )
-                self._indexes[key] = Index(root, folder, options)
-            return self._indexes[key]
-
-    def _is_network(self, real: str) -> bool:
-        if real not in self._network:
-            self._network[real] = filesystem_kind(real) == "network"
-        return self._network[real]
+        return self._indexes.of(root, folder)
 
     def _every_workspace(self) -> list[tuple[Root, str]]:
         return every_workspace(self._roots, (self._root, self.workspace))
@@ -660,41 +576,17 @@ class Memory:
             what,
             state=self._state(),
             now=self.now(),
-            drop_from_indexes=self._drop_from_indexes,
+            drop_from_indexes=lambda paths: self._indexes.without_files(
+                self._every_workspace(), self._root, paths
+            ),
         )
-
-    def _drop_from_indexes(self, paths: Sequence[str]) -> tuple[list[str], list[str]]:
-        reached: list[str] = []
-        missed: list[str] = []
-        for root, folder in self._every_workspace():
-            index = self._index_of(root, folder)
-            if root != self._root or not index.exists():
-                continue
-            where = f"the index of {folder or root.path}"
-            try:
-                report = index.sync()
-            except MemdeckError as error:
-                missed.append(f"{where}: {error}")
-                continue
-            left = [path for path in paths if self._indexed_hashes(index, index.to_index(path))]
-            if left or report.behind:
-                missed.append(f"{where}: in use, not yet; it follows at its next sync")
-            else:
-                reached.append(where)
-        return reached, missed
 
     def _state(self) -> Path:
         return root_state_dir(state_dir(self._environ), self._root.real)
 
     def close(self) -> None:
         """Stop watching and close every index."""
-        with self._lock:
-            watcher, self._watcher = self._watcher, None
-            indexes = list(self._indexes.values())
-            self._indexes.clear()
-        if watcher is not None:
-            watcher.stop()
-        for index in indexes:
-            index.close()
+        self._edits.stop()
+        self._indexes.close()
         if self._owns_embedder:
             self._embedder.close()

@@ -197,7 +197,7 @@ def watched(place: MemoryDesk, monkeypatch: pytest.MonkeyPatch) -> tuple[MemoryD
 
 def edit(place: MemoryDesk, memory: Memory) -> None:
     path = place.write(f"{WS}/MEMORY.md", "# Widgets\n\nzeppelin\n")
-    watcher: LiveWatcher = memory._watcher  # type: ignore[assignment]
+    watcher: LiveWatcher = memory._edits._watcher  # type: ignore[assignment]
     watcher.notice(WatchEvent(frozenset({str(path)}), False, "changed"))  # type: ignore[operator]
 
 
