@@ -17,6 +17,7 @@ from core.index.indexer import (
     delete_path,
     drop_misnamed,
     forget_wrong_texts,
+    gathering,
     grams_off,
     rebuild_text_index,
     record_file,
@@ -29,16 +30,23 @@ from core.index.model import SyncReport, whole_number
 from core.index.work import Plan, Work, signatures, with_notes
 from core.store.entries import is_inside
 from core.store.layout import classify_source, workspace_dir
-from core.store.listing import list_memory
+from core.store.listing import list_memory, list_one
 from core.store.model import FileEntry, Problem
 
 __all__ = ["Index", "IndexOptions"]
 
-BATCH_FILES = 256
-BATCH_BYTES = 4 * 1024 * 1024
+BATCH_FILES = 1024
+BATCH_BYTES = 8 * 1024 * 1024
+STEP_FILES = 128
+"""Files after which progress is told, within a batch too."""
+MANY_FILES = 32
+"""Files in a batch from which on FTS5 is let gather their words before it writes them out."""
 BATCH_SECONDS = 2.0
 RECENT_SECONDS = 120.0
 """Files changed this recently are compared by text when somebody else wrote to the index."""
+
+TOLD_ALONE = 64
+"""Paths a watcher tells of at once up to which only they are looked at."""
 
 Progress = Callable[[int, int], object]
 """Called with (files done, files to do)."""
@@ -174,13 +182,14 @@ class Index(IndexFile):
         version = database.foreign_version()
         foreign_write = version != self._seen_version
         plan = Plan(version=version, repair=foreign_write)
-        if only is not None and foreign_write:
-            only = None  # somebody else wrote to the index: look at everything once
+        if only is not None and not foreign_write and len(only) <= TOLD_ALONE:
+            return self._plan_told(database, only, plan)
+        # Somebody else wrote to the index, or a great deal was told of: look at everything.
         listing = list_memory(self.root, self.folder)
         plan.problems = list(listing.problems)
         with database.reading() as reader:
             known = {
-                str(row[0]): tuple(whole_number(value) for value in row[1:])
+                str(row[0]): tuple(map(whole_number, row[1:]))
                 for row in reader.execute(
                     "SELECT path, size, mtime_ns, inode, chunks, rowids FROM memdeck_files"
                 )
@@ -193,22 +202,41 @@ class Index(IndexFile):
         plan.seen = len(entries)
         now = self.options.clock()
         for path, entry in entries.items():
-            if only is not None and path not in only and self.to_disk(path) not in only:
-                if path in known:
-                    continue
             stamp = known.get(path)
             same = stamp is not None and stamp[:3] == entry.stamp
             if same and rows is not None and stamp is not None:
                 same = rows.get(path, (0, 0)) == stamp[3:]
             recent = foreign_write and now - entry.mtime_ns / 1e9 < RECENT_SECONDS
-            told = only is not None and (path in only or self.to_disk(path) in only)
-            # A file that was told of is compared by text: a write of the same size within one clock tick
-            # leaves no trace in the stamp.
-            if force or not same or recent or told:
+            if force or not same or recent:
                 plan.dirty.append((path, entry))
         plan.known = known
         if drop_foreign and rows is not None:
             plan.foreign = [path for path in rows if self.is_foreign(path)]
+        return plan
+
+    def _plan_told(self, database: Database, only: set[str], plan: Plan) -> Plan:
+        """What to do about a few paths that a watcher told of, without looking at the others.
+
+        They are compared by text: a write of the same size within one clock tick leaves no trace in a stamp.
+        """
+        sql = "SELECT size, mtime_ns, inode, chunks, rowids FROM memdeck_files WHERE path=?"
+        for told in sorted(only):
+            disk = self.to_disk(told)
+            path = self.to_index(disk)
+            if self.is_foreign(path):
+                continue
+            listed = list_one(self.root, self.folder, disk)
+            plan.problems += listed.problems
+            entries = {self.to_index(entry.path): entry for entry in listed.files}
+            with database.reading() as reader:
+                known = reader.execute(sql, (path,)).fetchone()
+                rows = reader.execute("SELECT 1 FROM chunks WHERE path=? LIMIT 1", (path,)).fetchone()
+            if known is not None:
+                plan.known[path] = tuple(map(whole_number, known))
+            if path not in entries and (known is not None or rows is not None):
+                self._add_unlisted(path, entries, plan)
+            plan.seen += len(entries)
+            plan.dirty += entries.items()
         return plan
 
     def _add_unlisted(self, path: str, entries: dict[str, FileEntry], plan: Plan) -> None:
@@ -253,6 +281,8 @@ class Index(IndexFile):
             while position < total and len(batch) < BATCH_FILES and size < BATCH_BYTES:
                 path, entry = todo[position]
                 position += 1
+                if progress is not None and position % STEP_FILES == 0:
+                    progress(position, total)
                 loaded = load(entry)
                 if isinstance(loaded, Problem):
                     work.left -= 1
@@ -266,7 +296,7 @@ class Index(IndexFile):
             gone, foreign = (plan.gone, plan.foreign) if first else ([], [])
             repair = plan.repair and first
             first = False
-            batch = [item for item in batch if self._differs(database, plan, item, work)]
+            batch = self._differing(database, plan, batch, work)
             if batch or gone or foreign or (repair and self._pairs_off(database)):
                 if not self._write(database, batch, gone, foreign, repair, work):
                     return
@@ -275,28 +305,19 @@ class Index(IndexFile):
         # As it was before anything was read: what others wrote since then is looked at next time.
         self._seen_version = plan.version
 
-    def _differs(self, database: Database, plan: Plan, item: tuple[str, Loaded], work: Work) -> bool:
-        """False when the rows of a file are already right (compared by hash) and its stamp is known."""
-        path, loaded = item
-        known = plan.known.get(path)
-        if known is None or known[:3] != loaded.stamp:
-            return True
+    def _differing(
+        self, database: Database, plan: Plan, batch: list[tuple[str, Loaded]], work: Work
+    ) -> list[tuple[str, Loaded]]:
+        """Leave out the files whose stamp is known and whose rows are already right (compared by hash)."""
+        out: list[tuple[str, Loaded]] = []
         with database.reading() as reader:
-            rows = [
-                (str(row[0]), str(row[1]), str(row[2]))
-                for row in reader.execute(
-                    "SELECT id, hash, source FROM chunks WHERE path=? ORDER BY rowid", (path,)
-                )
-            ]
-            signature = reader.execute(
-                "SELECT count(*), ifnull(sum(rowid), 0) FROM chunks WHERE path=?", (path,)
-            ).fetchone()
-        source = loaded.entry.source  # always the path's: the agent also stores where a text came from
-        wanted = {(f"{path}:{ordinal}", chunk.hash, source) for ordinal, chunk in enumerate(loaded.chunks)}
-        if set(rows) == wanted and len(rows) == len(wanted) and signature == known[3:]:
-            work.left -= 1
-            return False
-        return True
+            for path, loaded in batch:
+                known = plan.known.get(path)
+                if known is not None and known[:3] == loaded.stamp and _rows_are(reader, path, loaded, known):
+                    work.left -= 1
+                else:
+                    out.append((path, loaded))
+        return out
 
     def _write(
         self,
@@ -357,7 +378,8 @@ class Index(IndexFile):
         now = int(self.options.clock())
         vectors = self._has_vectors(database)
         done = Work()
-        with database.writing() as writer:
+        many = len(batch) > MANY_FILES
+        with database.writing() as writer, gathering(writer) if many else contextlib.nullcontext():
             for path in gone:
                 done.counts.removed += delete_path(writer, path, vectors=vectors)
                 done.files_removed += 1
@@ -397,3 +419,14 @@ class Index(IndexFile):
         work.counts.add(counts)
         if counts.changed:
             work.files_indexed += 1
+
+
+def _rows_are(reader: apsw.Connection, path: str, loaded: Loaded, known: tuple[int, ...]) -> bool:
+    rows = list(reader.execute("SELECT rowid, id, hash, source FROM chunks WHERE path=?", (path,)))
+    source = loaded.entry.source  # always the path's: the agent also stores where a text came from
+    return (
+        len(rows) == len(loaded.chunks)
+        and (len(rows), sum(whole_number(row[0]) for row in rows)) == known[3:]
+        and {row[1:] for row in rows}
+        == {(f"{path}:{ordinal}", chunk.hash, source) for ordinal, chunk in enumerate(loaded.chunks)}
+    )

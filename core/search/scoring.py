@@ -215,11 +215,11 @@ def is_content_free(text: str, source: str) -> bool:
     """
     if source in CURATED and is_scaffold(text):
         return True
-    for line in lines(_without_comments(text)):
-        stripped = trim(line)
-        if stripped and heading_level(line) is None:
-            return False
-    return True
+    if "<!--" in text:
+        text = _without_comments(text)
+    elif any("$" <= line[0] <= "~" for line in text.split("\n", 4)[:4] if line):
+        return False  # nearly every chunk: one of its first lines begins neither like a heading nor blank
+    return not any(trim(line) and heading_level(line) is None for line in lines(text))
 
 
 def _without_comments(text: str) -> str:

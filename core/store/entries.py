@@ -74,6 +74,21 @@ def logs(root: Root, folder: str) -> Part:
     return Part(tuple(files), tuple(problems))
 
 
+def log(root: Root, path: str) -> Part:
+    """One log, given by its path in a ``sessions/`` folder; nothing when it is no log or not there."""
+    folder, name = os.path.split(path)
+    if not is_log_name(name) or folder_problem(folder) is not None:
+        return Part()
+    try:
+        status = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return Part()
+    except OSError as error:
+        return Part((), (problem_of(path, error),))
+    file, problem = _file(root, path, "session", status)
+    return Part((file,) if file else (), (problem,) if problem else ())
+
+
 def folder_problem(path: str) -> Problem | None:
     """Why a folder is not gone into (a link, not a folder, out of reach); None also when it is missing."""
     try:

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
-from core.store.entries import Part, curated, folder_link, folder_problem, logs, problem_of
+from core.store.entries import Part, curated, folder_link, folder_problem, log, logs, problem_of
 from core.store.layout import (
     DREAM_LIMIT,
     DREAM_LOCK,
+    MEMORY_FILE,
+    SESSIONS_DIR,
     Root,
     is_scaffold,
     is_text_name,
@@ -68,6 +70,21 @@ def list_memory(root: Root, workspace_folder: str) -> Listing:
         tuple(file for part in parts for file in part.files),
         tuple(problem for part in parts for problem in part.problems),
     )
+
+
+def list_one(root: Root, workspace_folder: str, path: str) -> Listing:
+    """What ``list_memory`` says of one path (spelled as the root is), without looking at any other."""
+    folder = workspace_dir(root, workspace_folder)
+    above, name = os.path.split(path)
+    part = Part()
+    if name == MEMORY_FILE and above == root.path and not root.flat:
+        part = curated(root, root.path, "global")
+    elif folder is not None and (folder == root.path or folder_problem(folder) is None):
+        if name == MEMORY_FILE and above == folder:
+            part = curated(root, folder, "workspace")
+        elif above == os.path.join(folder, SESSIONS_DIR):
+            part = log(root, path)
+    return Listing(part.files, part.problems)
 
 
 def _workspace_parts(root: Root, folder: str) -> tuple[Part, Part]:

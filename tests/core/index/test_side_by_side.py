@@ -14,7 +14,7 @@ import apsw
 import pytest
 
 import core.index.indexfile
-import core.memory
+import core.indexes
 from core.errors import UsageError
 from core.index.model import WatchStatus
 from core.index.sync import Index
@@ -187,7 +187,7 @@ class LiveWatcher:
 
 @pytest.fixture
 def watched(place: MemoryDesk, monkeypatch: pytest.MonkeyPatch) -> tuple[MemoryDesk, Memory]:
-    monkeypatch.setattr(core.memory, "Watcher", LiveWatcher)
+    monkeypatch.setattr(core.indexes, "Watcher", LiveWatcher)
     place.fill()
     memory = place.open()
     memory.watch(lambda event: None)
