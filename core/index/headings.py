@@ -12,6 +12,11 @@ _CONTEXT = re.compile(r"\[Context: (.*)\]\n\n")
 
 def heading_of(text: str) -> str:
     """Return the first heading of a chunk without its marks, else the last of its context, else ""."""
+    match = _CONTEXT.match(text) if text.startswith("[Context: ") else None
+    own = _first_heading(text, match.end() if match else 0)
+    bare = _bare(own) if own else ""
+    if bare or match is None:
+        return bare
     path = heading_path(text)
     return path[-1] if path else ""
 
