@@ -51,6 +51,7 @@ def _tuned_stages(arm: Arm, *, vectors: bool) -> list[tuple[str, str, Arm]]:
         ("identifier parts", "camelCase is one word", other(identifiers=False)),
         ("character pairs", "CJK and Thai runs are one word", other(pairs=False)),
         ("heading weight", "a heading counts as any line", other(heading=1.0)),
+        ("proximity", "words count wherever they stand", other(near=0)),
         ("units", "identifiers and phrases as written count nothing more", other(units=0.0)),
         ("trust", "marks count nothing", other(superseded=1.0, disputed=1.0)),
         ("decay", "logs do not age", other(half_life_days=None)),

@@ -7,6 +7,7 @@ out (``memdeck eval --shipped --ablate`` shows each part's share, docs/evaluatio
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,12 +23,16 @@ from core.search.query import STOP_WORDS, Query
 from core.search.scoring import CURATED, Candidate, Merged, ScoringParams
 from core.search.trust import marks_of
 
+NEAR_PAIRS = 16
+"""Pairs of neighbouring words that are looked for: what a person types, not all of a pasted text."""
+
 
 @dataclass(frozen=True, slots=True)
 class TunedParams:
     """Weights of the parts (they are normalised by their sum), pool size, and multipliers of trust marks.
 
-    Ages: half-life in days, and what age alone cannot push a score below.  ``plain`` searches words as they are
+    ``near``: neighbouring words of the query count once more where at most so many words stand between them; 0
+    is off.  Ages: half-life in days, and what age alone cannot push a score below.  ``plain`` searches words as they are
     written in the agent's own full-text index, and ``identifiers`` and ``pairs`` leave out parts of camelCase and
     pairs of characters: these three are there to measure what stems, parts and pairs are worth.
     """
@@ -36,7 +41,8 @@ class TunedParams:
     vector: float = 0.5
     passage: float = 1.5
     units: float = 0.5
-    heading: float = 3.0
+    heading: float = 5.0
+    near: int = 4
     pool: int = 60
     half_life_days: float | None = 90.0
     decay_floor: float = 0.8
@@ -66,15 +72,23 @@ def scoring_params(params: ScoringParams, tuned: TunedParams, *, own_floor: bool
 
 def plain_expression(query: Query) -> str:
     """The FTS5 expression of every word but stop words, or of all when there are no others."""
-    every = words(lower(query.text))
-    plain = [word for word in every if word not in STOP_WORDS] or every
-    return " OR ".join(f'"{word}"' for word in dict.fromkeys(plain))
+    plain = [word for word in query.all_words if word not in STOP_WORDS] or query.all_words
+    return " OR ".join(f'"{word}"' for word in plain)
+
+
+def near_expressions(query: Query, distance: int) -> list[str]:
+    """FTS5 expressions of neighbouring words of a query, stop words aside, that stand close together."""
+    said = [word for word in words(lower(query.text)) if word not in STOP_WORDS][: NEAR_PAIRS + 1]
+    pairs = dict.fromkeys((left, right) for left, right in itertools.pairwise(said) if left != right)
+    return [f'NEAR("{left}" "{right}", {distance})' for left, right in pairs]
 
 
 def stem_expression(query: Query, tuned: TunedParams) -> str:
     """The FTS5 expression over stems: the words, parts of identifiers, pairs of characters."""
     text = query.text
     plain = plain_expression(query)
+    if tuned.near:
+        plain = " OR ".join((plain, *near_expressions(query, tuned.near)))
     terms = [plain] if plain else []
     if tuned.identifiers:
         terms += [f'"{part.lower()}"' for part in identifier_parts(text)]

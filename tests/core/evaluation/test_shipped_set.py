@@ -14,8 +14,8 @@ from core.evaluation.run import Options
 from tests.core.evaluation.conftest import ShippedMemory
 
 SHARES: tuple[Share, ...] = ("all", "tuning", "held-out")
-RECALL_5, NDCG = 0.71, 0.70
-"""What ``tuned`` reached on the held-out half (0.716 and 0.713); one query more lost is below."""
+RECALL_5, NDCG = 0.715, 0.70
+"""What ``tuned`` reached on the held-out half (0.722 and 0.711); one query more lost is below."""
 
 
 @pytest.fixture(scope="module")
