@@ -14,6 +14,7 @@ from tui.actions import APP_BINDINGS, MAIN_BINDINGS
 from tui.screens.lab.keys import LAB_BINDINGS
 from tui.screens.lab.knobs import ControlList, ValueBox
 from tui.screens.lab.lists import LabResults
+from tui.screens.lab.measure import MeasureScreen
 from tui.screens.reading import ReadingScreen
 from tui.screens.why import WhyScreen
 from tui.text import clean
@@ -34,7 +35,7 @@ _KEY = re.compile(r"(?:(?:ctrl|shift|alt|super|meta|hyper)\+)*(?:[a-z0-9_]+|[A-Z
 # Bindings that can act at the same time: a key must not mean two things within one of these groups.
 _MAIN: tuple[type[DOMNode], ...] = (LineList, ScopesList, ScrollPane, PreviewPane)
 _LAB: tuple[type[DOMNode], ...] = (ControlList, LabResults)
-_APART: tuple[type[DOMNode], ...] = (SearchBox, ValueBox, ReadingScreen, WhyScreen, Confirm, Jump)
+_APART: tuple[type[DOMNode], ...] = (SearchBox, ValueBox, MeasureScreen, ReadingScreen, WhyScreen, Confirm, Jump)
 
 
 def _of(owner: type[DOMNode]) -> Iterator[Binding]:

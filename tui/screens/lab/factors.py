@@ -28,7 +28,7 @@ _TWO_FROM = 66
 _BAR_FROM = 30
 """Width of one side from which the running product has its bar."""
 _ONE_AT = 7 / 8
-_REASONS = {"below_floor": "below the floor", "content_free": "no content", "cut": "past the last result"}
+_REASONS = {"below_floor": "below the floor", "content_free": "no content", "cut": "cut"}
 _DIFFERS = "≠"
 
 
@@ -147,7 +147,11 @@ def _one(
     room = width - 2 - _NAME - len(numbers) - 2
     why = next((words for words in (row.why, *row.shorter) if fmt.width_of(words) <= room), row.why)
     return Line(
-        ((mark, "warn"), (f"{clean(name):<{_NAME}}", "strong" if differs else ""), (why, "muted")),
+        (
+            (mark, "warn"),
+            (f"{clean(name):<{_NAME}}", "strong" if differs else ""),
+            (fmt.fit(clean(why), max(1, room)), "muted"),
+        ),
         ((f"{numbers} ", "strong" if differs else ""),),
     )
 
@@ -156,7 +160,9 @@ def _shown(side: Side) -> str:
     hit = side.hit
     if hit is None:
         return "not a candidate"
-    score, floor = fmt.apart(hit.score, hit.factors.floor)
+    score, floor = fmt.number(hit.score), fmt.number(hit.factors.floor)
+    if score == floor and hit.score < hit.factors.floor:
+        score = "just"
     sign = "≥" if hit.score >= hit.factors.floor else "<"
     return f"{score} {sign} {floor}  " + (f"kept, #{hit.rank}" if hit.rank else _REASONS[hit.reason or "cut"])
 

@@ -15,7 +15,7 @@ from textual.strip import Strip
 from textual.widgets import Input, Static
 
 from core.errors import SettingsError
-from tui.format import fit
+from tui.format import fit, width_of
 from tui.screens.lab.controls import BY_KEY, CONTROLS, Control, Trial, origin_tag, shown
 from tui.screens.lab.frame import LabPane
 from tui.text import clean, content
@@ -215,7 +215,9 @@ class ControlsPane(LabPane):
             )
         else:
             room = max(8, self.list.line_width - 1)
-            about.append(content(fit(f"from {clean(str(origin))}", room, "left"), "$text-muted"))
+            said = f"from {clean(str(origin))}"
+            said = said if width_of(said) <= room else fit(said.removeprefix("from "), room, "left")
+            about.append(content(said, "$text-muted"))
         if idle := trial.idle(control, self._mode):
             about.append(content(idle, "$text-muted"))
         self.query_one("#lab-about", Static).update(Content("\n").join(about))

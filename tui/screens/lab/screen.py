@@ -26,6 +26,7 @@ from tui.session import SearchRequest, Session, as_error
 from tui.text import clean
 from tui.widgets.confirm import Confirm
 from tui.widgets.header import HeaderFacts
+from tui.widgets.line_list import LineList
 from tui.widgets.search_box import SearchBox
 
 if TYPE_CHECKING:
@@ -163,6 +164,10 @@ class LabScreen(DeskScreen[Left]):
     @property
     def _mode(self) -> str:
         return self.compared.trial.report.mode if self.compared is not None else ""
+
+    @on(LineList.Highlighted, "#controls-list")
+    def _control_selected(self) -> None:
+        self.refresh_keys()
 
     @on(ControlList.Turned)
     def _turned(self, event: ControlList.Turned) -> None:
