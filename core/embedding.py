@@ -127,6 +127,12 @@ class Embedder:
         if provider is not None and not isinstance(provider, NoProvider):
             provider.close()
 
+    @property
+    def endpoint(self) -> str:
+        """Where texts would be sent, "" when they stay on this machine."""
+        provider = self.provider
+        return "" if isinstance(provider, NoProvider) else provider.endpoint
+
     # ── consent ──────────────────────────────────────────────────────────────────────────────────────
 
     def _model(self, provider: Provider) -> str:

@@ -472,6 +472,11 @@ class Memory:
         """Whether vectors can be used for this workspace, how many are missing, and what stands in the way."""
         return self._embedder.state(self._index())
 
+    @property
+    def embeds_here(self) -> bool:
+        """True when embedding a query sends nothing: it is done on this machine, or not at all."""
+        return not self._embedder.endpoint
+
     def embedding_disclosure(self) -> Disclosure | None:
         """What would be sent where, to be shown before it is confirmed; None when nothing leaves the machine."""
         return self._embedder.disclosure(self._index())

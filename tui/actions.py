@@ -75,6 +75,8 @@ ACTIONS: tuple[Action, ...] = (
            "Compare every file with the index now and take in what differs."),
     Action("index.rebuild", "", "rebuild", "Index: Rebuild",
            "Index every file again from nothing; counters are carried over."),
+    Action("index.embed", "v", "embed", "Index: Make missing vectors…",
+           "For the profiles hybrid and tuned; before anything is sent you see what, where to and how much."),
     Action("index.doctor", "", "doctor", "Index: Doctor",
            "Everything that is wrong, or could surprise, and what to do about it."),
     Action("memory.problems", "exclamation_mark", "problems", "Memory: Problems",

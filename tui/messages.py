@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from core.memory import (
         ChunkSpan,
         FileText,
+        FillReport,
         IndexStatus,
         Memory,
         Overview,
@@ -150,3 +151,23 @@ class Watching(Message):
     """Outside edits are noticed from now on."""
 
     watcher: Watcher
+
+
+@dataclass
+class Embedding(Message):
+    """How far the making of missing vectors is, in texts."""
+
+    done: int
+    total: int
+
+    def can_replace(self, message: Message) -> bool:
+        return isinstance(message, Embedding)
+
+
+@dataclass
+class Embedded(Message):
+    """Missing vectors of ``workspace`` were made, or could not be."""
+
+    workspace: str
+    report: FillReport
+    asked: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -23,17 +24,18 @@ SCOPE_TITLES: dict[Scope, str] = {
     "global": "global only",
     "everywhere": "everywhere",
 }
-PROFILES: tuple[str, ...] = ("agent",)
-PROFILE_TITLES: dict[str, str] = {"agent": "as the agent"}
+PROFILES: tuple[str, ...] = ("agent", "hybrid", "tuned")
+PROFILE_TITLES: dict[str, str] = {"agent": "as the agent", "hybrid": "hybrid", "tuned": "tuned"}
 
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """What to search for and where."""
+    """What to search for and where.  ``entered``: the query was confirmed with Enter, not just typed."""
 
     query: str = ""
     scope: Scope = "agent"
     profile: str = "agent"
+    entered: bool = False
 
     def next_scope(self) -> SearchRequest:
         return replace(self, scope=SCOPES[(SCOPES.index(self.scope) + 1) % len(SCOPES)])
@@ -71,6 +73,7 @@ class Session:
         self.generation = 0
         self.syncing = False
         self.live = False
+        self.filling = threading.Event()  # set to stop making vectors
 
     @property
     def is_open(self) -> bool:
@@ -115,8 +118,13 @@ class Session:
             self._memory.interrupt()
         return self.generation
 
-    async def search(self, request: SearchRequest, prepare: Callable[[SearchReport], T]) -> T:
-        """Search, and make the report ready to draw, both in the thread."""
+    async def search(
+        self, request: SearchRequest, prepare: Callable[[SearchReport], T], *, embed: bool = True
+    ) -> T:
+        """Search, and make the report ready to draw, both in the thread.
+
+        ``embed`` False leaves the query without a vector.
+        """
         everywhere = request.scope == "everywhere"
         # While a sync is under way a search does not queue behind it: it answers from what is indexed, and
         # the list is refreshed when the sync is done.  With live events every change has been synced already,
@@ -131,6 +139,7 @@ class Session:
                 everywhere=everywhere,
                 sources=sources,
                 sync=sync,
+                embed=embed,
             )
             return prepare(report)
 
@@ -140,7 +149,13 @@ class Session:
         finally:
             self._searches -= 1
 
+    @property
+    def embeds_as_you_type(self) -> bool:
+        """Whether a query is embedded with each key: only when nothing leaves this machine for it."""
+        return self.memory.embeds_here
+
     async def close(self) -> None:
+        self.filling.set()
         looks = list(self._looks.values())
         self._looks.clear()
 

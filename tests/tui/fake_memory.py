@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from core.embed.consent import Disclosure
+from core.embedding import EmbeddingState, FillReport
 from core.errors import MemdeckError, NotFound
 from core.index.model import ChunkSpan, DoctorReport, Finding, IndexStatus, SyncReport, WatchStatus
 from core.search.report import Also, Factors, Hit, SearchReport, Stage, WhyReport
@@ -257,6 +259,7 @@ class FakeMemory:
         self.answers: dict[str, SearchReport | Exception | Callable[[], SearchReport]] = {}
         self.synced = SyncReport(files_seen=38)
         self.calls: list[str] = []
+        self.embeds: list[tuple[str, object, object]] = []
         self.gate: threading.Event | None = None
         self.on_change: Callable[[Any], None] | None = None
         self.watcher = Watcher(WatchStatus("live"))
@@ -290,8 +293,33 @@ class FakeMemory:
             ChunkSpan(f"{path}:2", 2, 9, 11, 90, True),
         )
 
+    embeds_here = True
+    embedding_state = EmbeddingState(
+        "none", reason="no embedding provider is set", hint="Set embedding.provider."
+    )
+    disclosure: Disclosure | None = None
+    filled = FillReport()
+
+    def embedding(self) -> EmbeddingState:
+        return self.embedding_state
+
+    def embedding_disclosure(self) -> Disclosure | None:
+        return self.disclosure
+
+    def allow_embedding(self, shown: Disclosure) -> None:
+        self.calls.append(f"allow {shown.endpoint}")
+        self.embedding_state = replace(self.embedding_state, state="filling")
+
+    def fill_vectors(self, *, again: bool = False, cancel: Any = None, progress: Any = None) -> FillReport:
+        self.calls.append("fill again" if again else "fill")
+        if progress is not None:
+            progress(1, 2)
+        self.embedding_state = replace(self.embedding_state, state="complete", missing=0)
+        return self.filled
+
     def search(self, query: str, **options: Any) -> SearchReport:
         self.calls.append(f"search {query}")
+        self.embeds.append((query, options.get("profile"), options.get("embed", True)))
         if self.gate is not None:
             self.gate.wait(5)
         answer = self.answers.get(query)

@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import MemdeckError
 from core.index.model import ClaimHolder
-from tests.tui.driving import screen, settle, told, typed, until
+from tests.tui.driving import screen, settle, typed, until
 from tests.tui.fake_memory import STATUS, FakeMemory, report
 from tui.app import MemdeckApp
 from tui.messages import Searched, SearchFailed, Shown, Submitted
@@ -203,10 +203,10 @@ async def test_the_scope_cycles_and_is_named(app, memory) -> None:
         assert "Search · its memory only" in screen(app)
 
 
-async def test_the_profile_key_says_that_there_is_one(app) -> None:
+async def test_the_profile_key_goes_round_and_the_header_names_it(app) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        await pilot.press("p")
-        await settle(pilot)
-        assert "There is one profile" in told(app)
-        assert screen(app).splitlines()[0].rstrip().endswith("as the agent")
+        for name in ("hybrid", "tuned", "as the agent"):
+            await pilot.press("p")
+            await settle(pilot)
+            assert screen(app).splitlines()[0].rstrip().endswith(name)

@@ -16,10 +16,10 @@ from tui.clipboard import OSC52_LIMIT, copy_natively, routes_in_words
 from tui.format import count, size
 from tui.messages import Failed, Progress, Shown
 from tui.screens.help import HelpScreen
-from tui.screens.live import LiveScreen
 from tui.screens.reading import ReadingScreen, findings_body, gc_lines, problems_body, receipt_body
+from tui.screens.vectors import VectorsScreen
 from tui.screens.why import WhyScreen
-from tui.session import PROFILES, SCOPE_TITLES, as_error
+from tui.session import PROFILES, as_error
 from tui.text import clean
 from tui.widgets.confirm import Confirm
 from tui.widgets.header import Header
@@ -37,7 +37,7 @@ What = Literal["workspace", "global", "all"]
 T = TypeVar("T")
 
 
-class MainScreen(LiveScreen):
+class MainScreen(VectorsScreen):
     """Routing and actions; layout is the deck's, keeping in step is the live screen's."""
 
     _shown: tuple[str, str] = ("", "")
@@ -116,17 +116,13 @@ class MainScreen(LiveScreen):
         self.searching.box.value = ""
 
     def action_cycle_scope(self) -> None:
-        request = self.searching.request.next_scope()
-        self.searching.ask(request, at_once=True)
-        self.notify(f"Searching {SCOPE_TITLES[request.scope]}", markup=False, timeout=2)
+        self.searching.ask(self.searching.request.next_scope(), at_once=True)
 
     def action_cycle_profile(self) -> None:
         request = self.searching.request
         following = PROFILES[(PROFILES.index(request.profile) + 1) % len(PROFILES)]
-        if following == request.profile:
-            self.notify("There is one profile: agent, exactly what your agent would get.", markup=False)
-            return
         self.searching.ask(replace(request, profile=following), at_once=True)
+        self._say_header()
 
     def action_why(self) -> None:
         query = self.searching.request.query.strip()

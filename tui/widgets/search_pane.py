@@ -30,6 +30,8 @@ LATE = 0.05
 """Seconds after an answer was due at which it counts as late."""
 REST = 0.03
 """Seconds the cursor rests on a row before Score and Preview follow it."""
+TEXT_FIRST = 0.12
+"""Seconds a query may take to be embedded before what its words find is shown without waiting."""
 HEAD_START = 0.05
 """Seconds before the end of that pause at which the search begins, so that its answer is there in time."""
 
@@ -127,13 +129,14 @@ class SearchPane(Pane):
     def _typed(self, event: Input.Changed) -> None:
         event.stop()
         if event.value != self.request.query:
-            self.ask(replace(self.request, query=event.value))
+            self.ask(replace(self.request, query=event.value, entered=False))
 
     @on(SearchBox.Accepted)
     def _accepted(self, event: SearchBox.Accepted) -> None:
         # The newest answer may be on the screen already; otherwise Enter does not wait for the pause.
-        if self.last is None or self.last.query != event.query or self._waiting:
-            self.ask(replace(self.request, query=event.query), at_once=True)
+        fresh = self.last is None or self.last.query != event.query or self._waiting
+        if fresh or not (self.request.entered or self.session.embeds_as_you_type):
+            self.ask(replace(self.request, query=event.query, entered=True), at_once=True)
 
     @on(SearchBox.Shortened)
     def _shortened(self, event: SearchBox.Shortened) -> None:
@@ -151,13 +154,23 @@ class SearchPane(Pane):
         due = loop.time() + (0 if at_once else DEBOUNCE)
         if not at_once:
             await asyncio.sleep(max(0, DEBOUNCE - HEAD_START))
+        # An endpoint is asked on Enter, not on each key; what is made on this machine comes with each.
+        embed = request.entered or self.session.embeds_as_you_type
+        whole = asyncio.ensure_future(self.session.search(request, prepare, embed=embed))
         try:
-            prepared = await self.session.search(request, prepare)
+            if embed and request.profile != "agent":
+                await asyncio.wait({whole}, timeout=TEXT_FIRST)
+                if not whole.done():  # what the words find is shown while the query is being embedded
+                    first = await self.session.search(request, prepare, embed=False)
+                    self.post_message(Searched(first, generation))
+            prepared = await whole
             await asyncio.sleep(max(0, due - loop.time()))
         except Exception as error:
             self.post_message(SearchFailed(as_error(error, "The search"), generation))
         else:
             self.post_message(Searched(prepared, generation))
+        finally:
+            whole.cancel()
 
     # Answering
 
@@ -184,8 +197,10 @@ class SearchPane(Pane):
         self.last = report
         self.results.show(event.prepared)
         self._say_absent()
-        mode = "" if report.mode == "newest" else f"{report.mode} · "
-        self.set_count(f"{mode}{event.prepared.summary}")
+        summary = event.prepared.summary
+        # The mode stands in the header too, so in a narrow frame it goes first, then the time.
+        full = summary if report.mode == "newest" else f"{report.mode} · {summary}"
+        self.set_count(full, summary, summary.partition(" · ")[0])
         self.post_message(Shown(report, event.generation))
 
     @on(SearchFailed)
