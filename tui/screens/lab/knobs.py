@@ -85,7 +85,7 @@ class ControlList(LineList):
                     ("*" if knob.changed else " ", "strong"),
                     (f"{knob.trial:>{_VALUE}}", "strong" if knob.changed else ""),
                     (f" {knob.saved:>{_VALUE}} ", "muted"),
-                    (knob.origin, "warn" if knob.origin == "assumed" else "muted"),
+                    (knob.origin, "" if knob.origin == "assumed" else "muted"),
                 ],
                 row=state.row,
             )
@@ -211,7 +211,7 @@ class ControlsPane(LabPane):
             about.append(content("No file holds it.", "$text-muted"))
         elif origin.kind == "default" and origin.assumed:
             about.append(
-                Content.assemble((clean(str(origin)), "$text-warning"), ("; p pins it", "$text-muted"))
+                Content.assemble(clean(str(origin)), ("; p pins it", "$text-muted"))
             )
         else:
             room = max(8, self.list.line_width - 1)
