@@ -110,6 +110,7 @@ def waterfall(hit: Hit, where: Where) -> list[str]:
     rows = [
         ["text", _text_words(factors), _number(factors.text), ""],
         ["vector", "not compared" if factors.vector is None else "similarity", _number(factors.vector), ""],
+        *([name, "of this profile", _number(value), ""] for name, value in factors.extras),
         ["merge", _merge_words(factors), f"{factors.merged:.3f}", f"{running:.3f}"],
     ]
     for name, words, value in (
@@ -123,6 +124,9 @@ def waterfall(hit: Hit, where: Where) -> list[str]:
     ):
         running *= value
         rows.append([name, words, f"× {value:.3f}", f"{running:.3f}"])
+    if factors.trust != 1.0:
+        running *= factors.trust
+        rows.append(["trust", "by its marks", f"× {factors.trust:.3f}", f"{running:.3f}"])
     verdict = "kept" if hit.reason is None else visible_line(hit.why) or _REASONS[hit.reason]
     sign = "≥" if factors.score >= factors.floor else "<"
     lines = table(rows, right=(2, 3), indent="     ")
@@ -144,6 +148,8 @@ def _text_words(factors: Factors) -> str:
 
 
 def _merge_words(factors: Factors) -> str:
+    if factors.extras:
+        return "weighted mean of the parts"
     if factors.vector is None:
         return "text alone"
     return "vector alone" if factors.bm25 is None else "text and vector"

@@ -101,6 +101,8 @@ def factors(item: Factors) -> Json:
         "floor": item.floor,
         "mmr": item.mmr,
         "mmr_against": item.mmr_against,
+        "extras": dict(item.extras),
+        "trust": item.trust,
     }
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from core.memory import Factors
 
 FactorName = str
-"""A row of the score pane: ``text``, ``vector``, ``merge``, ``decay``, ``source``, ``access``."""
+"""A row of the score pane: ``text``, ``vector``, ``merge``, ``decay``, ``source``, ``access``, ``trust``."""
 
 MATCHES = ("text", "vector", "merge")
 """The factors that say how well the chunk matches, not what became of the match."""
@@ -20,7 +20,9 @@ _NOTICEABLE = 0.995
 def factor_values(factors: Factors) -> tuple[tuple[FactorName, float], ...]:
     """The numbers whose product is the raw score, in the order they apply; the first is the match itself."""
     match = "merge"
-    if factors.vector is None:
+    if factors.extras:
+        pass  # a mean of several parts
+    elif factors.vector is None:
         match = "text"
     elif factors.text is None:
         match = "vector"
@@ -29,6 +31,7 @@ def factor_values(factors: Factors) -> tuple[tuple[FactorName, float], ...]:
         ("decay", factors.decay),
         ("source", factors.source_weight),
         ("access", factors.access),
+        *((("trust", factors.trust),) if factors.trust != 1.0 else ()),
     )
 
 

@@ -44,7 +44,7 @@ def spans_in(text: str, pattern: re.Pattern[str] | None) -> tuple[Span, ...]:
 def context_of(snippet: str) -> tuple[str, ...]:
     """The headings above a chunk, from the ``[Context: A > B]`` line it may start with."""
     match = _CONTEXT.fullmatch(snippet.partition("\n")[0])
-    return tuple(part.strip() for part in match[1].split(" > ")) if match else ()
+    return tuple(part.strip().lstrip("#").strip() for part in match[1].split(" > ")) if match else ()
 
 
 def is_text(line: str) -> bool:

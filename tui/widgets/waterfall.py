@@ -81,10 +81,16 @@ def factor_rows(hit: Hit, report: SearchReport, weights: tuple[float, float] | N
     return [
         row("text", (text,), _value(factors.text)),
         row("vector", _vector_words(factors, report), _value(factors.vector)),
-        row("merge", _merge_words(factors, weights), _value(factors.merged), 0),
+        *(row(name, _EXTRA_WORDS.get(name, ("",)), _value(value)) for name, value in factors.extras),
+        row("merge", _merge_words(factors, weights, report.profile), _value(factors.merged), 0),
         row("decay", _decay_words(hit), _times(factors.decay), 1),
         row("source", (hit.source,), _times(factors.source_weight), 2),
         row("access", (recalls, "never"), _times(factors.access), 3),
+        *(
+            [row("trust", ("by its marks", "marks"), _times(factors.trust), 4)]
+            if factors.trust != 1.0
+            else []
+        ),
     ]
 
 
@@ -172,6 +178,8 @@ def _times(value: float) -> str:
 
 def _vector_words(factors: Factors, report: SearchReport) -> tuple[str, ...]:
     """In words, then shorter ones; so in ``_merge_words`` and ``_decay_words``."""
+    if report.profile == "tuned" and factors.vector is not None:
+        return ("scaled over the nearest", "scaled")
     if factors.vector is not None:
         return (f"L2 {fmt.number(2 - 2 * factors.vector)}" if factors.vector > 0 else "L2 2 or more",)
     if report.mode == "text after an embedding failure":
@@ -181,7 +189,15 @@ def _vector_words(factors: Factors, report: SearchReport) -> tuple[str, ...]:
     )
 
 
-def _merge_words(factors: Factors, weights: tuple[float, float] | None) -> tuple[str, ...]:
+_EXTRA_WORDS = {
+    "passage": ("the nearest passage, scaled", "scaled"),
+    "units": ("as written in the query", "as written"),
+}
+
+
+def _merge_words(factors: Factors, weights: tuple[float, float] | None, profile: str) -> tuple[str, ...]:
+    if profile == "tuned":
+        return ("weighted mean of the parts", "weighted mean")
     if factors.vector is None:
         return ("text alone",)
     if weights is None:
