@@ -59,6 +59,8 @@ def test_search(cli: Cli) -> None:
         "floor": 0.7,
         "mmr": None,
         "mmr_against": None,
+        "extras": {},
+        "trust": 1.0,
     }
     assert set(dropped) - set(hit) == {"reason", "stage", "why"} and dropped["reason"] == "below_floor"
     assert also["matched_by"] == "CJK words" and "score" not in also

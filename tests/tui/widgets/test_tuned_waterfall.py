@@ -25,7 +25,7 @@ def test_every_part_stands_in_the_waterfall() -> None:
     rows = {row.name: row for row in factor_rows(tuned.hits[0], tuned, (0.3, 0.7))}
     assert list(rows) == ["text", "vector", "passage", "units", "merge", "decay", "source", "access", "trust"]
     assert rows["passage"].value == ".80" and rows["merge"].why == "weighted mean of the parts"
-    assert rows["trust"].value == "× .10" and rows["trust"].lost_most
+    assert rows["trust"].value == "×  .10" and rows["trust"].lost_most
     assert largest_loss(factors) == ("trust", 0.1)
 
 
