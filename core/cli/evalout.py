@@ -107,14 +107,23 @@ def _ablation(report: EvalReport) -> str:
     if not report.ablation:
         return ""
     shares: list[Share] = list(report.ablation[0].recall)
-    head = ["ablation", "recall@5 without"]
+    head = ["ablation", "recall@5 without", "nDCG@10"]
     head += [f"adds ({share})" for share in shares] + ["forbidden", "instead"]
     rows = [head]
     for item in report.ablation:
         name = f"{item.formula} − {item.stage}" if item.stage else item.formula
         adds = [_interval(item.adds[share]) if item.stage else "" for share in shares]
-        rows.append([name, f"{item.recall['all']:.3f}", *adds, str(item.forbidden), item.what])
-    return "\n".join(table(rows, right=(1, 2 + len(shares))))
+        rows.append(
+            [
+                name,
+                f"{item.recall['all']:.3f}",
+                f"{item.ndcg['all']:.3f}",
+                *adds,
+                str(item.forbidden),
+                item.what,
+            ]
+        )
+    return "\n".join(table(rows, right=(1, 2, 3 + len(shares))))
 
 
 def _sweeps(report: EvalReport) -> Sequence[str]:
