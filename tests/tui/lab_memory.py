@@ -104,7 +104,7 @@ async def enter_lab(pilot: Any, query: str = "token") -> LabScreen:
         await typed(pilot, query)
         await pilot.press("enter")
         await settle(pilot)
-    pilot.app.screen.action_lab()
+    await pilot.press("L")
     await settle(pilot)
     lab = pilot.app.screen
     assert isinstance(lab, LabScreen)
