@@ -16,7 +16,7 @@ from core.index.sync import Index
 from core.rust_text import lower
 from core.search.query import extract_keywords, parse_query
 from core.search.report import SearchReport
-from core.searching import Searcher, SearchRequest
+from core.searching import SOURCES, Searcher, SearchRequest
 from core.settings import Settings
 
 GREP_LIMIT = 20_000
@@ -175,6 +175,22 @@ class Bench:
         current = (subject.root, subject.workspace)
         return search_everywhere(subject.places, searcher, request, current=current, sync=False)
 
+    def hides(self, query: JudgedQuery, chunk: str, *, now: float) -> bool:
+        """Whether a chunk of this workspace is outside a query's scope, or newer than the day it asks about."""
+        index = self.subject.index
+        database = index.database()
+        path, _, number = chunk.rpartition(":")
+        if database is None:
+            return False
+        with database.reading() as reader:
+            row = reader.execute(
+                "SELECT source, created_at FROM chunks WHERE id = ?", (f"{index.to_index(path)}:{number}",)
+            ).fetchone()
+        if row is None:
+            return False
+        wrong_source = query.scope in SOURCES and str(row[0]) != query.scope
+        return wrong_source or (query.as_of is not None and float(str(row[1])) > query.asked_at(now))
+
     # ── counting substrings ──────────────────────────────────────────────────────────────────────────
 
     def can_grep(self) -> bool:
@@ -183,7 +199,7 @@ class Bench:
 
     def _grep(self, query: JudgedQuery, at: float) -> tuple[str, ...]:
         words = extract_keywords(query.text)
-        source = query.scope if query.scope in ("global", "workspace", "session") else ""
+        source = query.scope if query.scope in SOURCES else ""
         scored = [
             (-sum(word in row.text for word in words), -row.created_at, row.id)
             for row in self._all_rows(everywhere=query.scope == "everywhere")
@@ -221,7 +237,7 @@ def request_for(arm: Arm, query: JudgedQuery) -> SearchRequest:
         arm.profile,
         arm.limit,
         arm.floor,
-        (query.scope,) if query.scope in ("global", "workspace", "session") else (),
+        (query.scope,) if query.scope in SOURCES else (),
         min_age_days=None if query.as_of is None else _TO_THE_SECOND,
     )
 

@@ -38,6 +38,8 @@ def _stage(
     *,
     now: float,
 ) -> tuple[str, str]:
+    if bench.hides(query, chunk, now=now):
+        return "hidden", "newer than the day asked about, or of another source"
     if report is None:
         place = (
             f"place {ranked.index(chunk) + 1}" if chunk in ranked else "holds fewer of the words than others"
@@ -74,6 +76,4 @@ def _stage_outside(why: WhyReport, arm: Arm, query: JudgedQuery) -> tuple[str, s
         return "stop words", why.verdict
     if not why.present:
         return "words", why.verdict
-    if query.as_of is not None and why.place is None:
-        return "hidden", why.verdict
     return "bm25", why.verdict

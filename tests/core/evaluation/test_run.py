@@ -122,6 +122,15 @@ def test_as_of_a_day_what_is_newer_is_hidden_from_every_arm(filled: MemoryDesk) 
         )
 
 
+def test_what_the_query_itself_hides_is_named(filled: MemoryDesk) -> None:
+    log = f"{WS}/sessions/2025-12-30-auth-00000001.md"
+    text = ONE.format(id="day", text="crane", path=log, phrase="oiled") + 'as_of = "2025-12-29"\n'
+    text += ONE.format(id="source", text="crane", path=log, phrase="oiled") + 'scope = "workspace"\n'
+    report = measure(filled, text)
+    for arm in report.arms:
+        assert stages(report, arm.name) == {"day": "hidden", "source": "hidden"}, arm.name
+
+
 def test_scopes(filled: MemoryDesk) -> None:
     filled.open().sync_everywhere()
     text = ONE.format(id="agent", text="cursors", path=f"{OTHER}/MEMORY.md", phrase="Pagination")
