@@ -10,7 +10,7 @@ import pytest
 from textual.widgets import Static
 
 from core.errors import MemdeckError
-from core.settings import Origin, OwnEmbedding, with_flags
+from core.settings import Origin, with_flags
 from tests.tui.driving import rows, screen, settle, told, typed, unsafe, until
 from tests.tui.fake_memory import report
 from tests.tui.lab_memory import LabMemory, chunk, enter_lab, select
@@ -274,12 +274,17 @@ async def test_without_a_query_it_says_what_to_do(app, memory) -> None:
 
 
 async def test_an_endpoint_is_asked_for_a_vector_only_after_enter(app, memory) -> None:
-    memory.settings = replace(memory.settings, own_embedding=OwnEmbedding(provider="api"))
+    memory.embeds_here = False
     async with app.run_test(size=(120, 40)) as pilot:
         lab = await enter_lab(pilot)
+        assert memory.asked[-1]["embed"]  # Enter stood behind it on the main screen
+        await pilot.press("slash", "x")
+        await settle(pilot)
         await select(pilot, lab, FLOOR)
+        memory.asked.clear()
         await pilot.press("left")
         await settle(pilot)
+        assert memory.asked
         assert not any(one["embed"] for one in memory.asked)
         await pilot.press("slash", "x", "enter")
         await settle(pilot)

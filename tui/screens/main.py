@@ -146,7 +146,9 @@ class MainScreen(VectorsScreen):
         """Go on with the query and profile of the lab, and search anew when other settings were saved."""
         if left is None:
             return
-        request = replace(self.searching.request, query=left.query, profile=left.profile)
+        request = replace(
+            self.searching.request, query=left.query, entered=left.entered, profile=left.profile
+        )
         if request != self.searching.request or left.saved:
             self.searching.box.value = left.query
             self.searching.ask(request, at_once=True)

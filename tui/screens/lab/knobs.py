@@ -210,9 +210,7 @@ class ControlsPane(LabPane):
         if origin is None:
             about.append(content("No file holds it.", "$text-muted"))
         elif origin.kind == "default" and origin.assumed:
-            about.append(
-                Content.assemble(clean(str(origin)), ("; p pins it", "$text-muted"))
-            )
+            about.append(Content.assemble(clean(str(origin)), ("; p pins it", "$text-muted")))
         else:
             room = max(8, self.list.line_width - 1)
             said = f"from {clean(str(origin))}"

@@ -50,5 +50,6 @@ class Left:
     """What the main screen goes on with: query and profile, and whether the settings are others now."""
 
     query: str
+    entered: bool
     profile: str
     saved: bool

@@ -50,7 +50,9 @@ class LabScreen(DeskScreen[Left]):
         self.trial = Trial(session.memory.settings, request.profile)
         self.compared: Compared | None = None
         self.generation = 0
-        self._entered = False  # whether Enter stood behind this query: an endpoint is asked only then
+        self._entered = (
+            request.entered
+        )  # whether Enter stood behind this query: an endpoint is asked only then
         self._interrupted = 0
         self._saved = False
         self._one_judgement = asyncio.Lock()
@@ -75,7 +77,7 @@ class LabScreen(DeskScreen[Left]):
             trial=self.trial,
             sources=self.sources,
             sync=not self.session.syncing and not self.session.live,
-            embed=self._entered or self.trial.saved.own_embedding.provider != "api",
+            embed=self._entered or self.session.embeds_as_you_type,
         )
         self._ask(question, self.generation, at_once)
 
@@ -330,7 +332,7 @@ class LabScreen(DeskScreen[Left]):
         self.app.push_screen(MeasureScreen(self.session, self.trial))
 
     def outcome(self) -> Left:
-        return Left(self.query_text, self.trial.saved_profile, self._saved)
+        return Left(self.query_text, self._entered, self.trial.saved_profile, self._saved)
 
     def applies(self, binding_id: str) -> bool:
         trial, selected = self.trial, self.controls.selected
