@@ -114,6 +114,7 @@ class Database:
         self.vector_problem = ""
         self.has_vectors = False
         self._vectors_enabled: str | None = None
+        self.stems_version = -1  # the data version at which the word index of ``tuned`` was in step
         self._writer: apsw.Connection | None = None
         self._reader: apsw.Connection | None = None
         existed = Path(place.path).exists() and Path(place.path).stat().st_size > 0

@@ -48,8 +48,12 @@ def bring_in_step(database: Database) -> int:
     Raises:
         apsw.BusyError: another process wrote for longer than the busy time-out.
     """
+    version = database.data_version()
+    if database.stems_version == version:
+        return 0  # nobody wrote to the file since it was looked at
     with database.reading() as reader:
         if _has_tables(reader) and not _first(reader, _OFF) and not _first(reader, _ORPHANS):
+            database.stems_version = version
             return 0
     with database.writing() as writer:
         writer.execute(_TABLES)
