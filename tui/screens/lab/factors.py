@@ -60,7 +60,8 @@ def compare_lines(saved: Side, trial: Side, move: Move | None, width: int) -> li
     if two:
         lines.append(_two(" ", ("", ""), [("saved", "muted")], [("trial", "muted")], rooms))
     left, right = saved.rows, trial.rows
-    for name in dict.fromkeys((*left, *right)):
+    first, second = (right, left) if len(right) > len(left) else (left, right)
+    for name in dict.fromkeys((*first, *second)):
         one, other = left.get(name), right.get(name)
         differs = one is None or other is None or one.value != other.value
         mark = _DIFFERS if differs and left and right else " "
