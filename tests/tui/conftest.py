@@ -12,7 +12,8 @@ import pytest
 
 # Textual reads these when it is imported, so they go before anything imports it.
 for _name in list(os.environ):
-    if _name == "NO_COLOR" or _name.startswith("TEXTUAL_"):
+    # One of them is no switch of Textual's: it is where the pictures' plugin hands its processes their folder.
+    if _name == "NO_COLOR" or (_name.startswith("TEXTUAL_") and _name != "TEXTUAL_SNAPSHOT_TEMPDIR"):
         del os.environ[_name]
 
 if TYPE_CHECKING:

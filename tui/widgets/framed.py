@@ -128,7 +128,8 @@ class PreviewFrame(Pane):
         if event.generation != self._generation:
             return
         self.file, self.spans, self._read = event.text, event.spans, event.path
-        self.set_count(f"{count(event.text.total, 'line')} · {size(event.text.size)}")
+        lines = count(event.text.total, "line")
+        self.set_count(f"{lines} · {size(event.text.size)}", lines)
         self.view.show(event.prepared)
 
     @on(FileFailed)
@@ -136,7 +137,7 @@ class PreviewFrame(Pane):
         if event.generation != self._generation:
             return
         self.file, self.spans, self._read = None, (), ""
-        self.set_count("")
+        self.set_count()
         self.view.show_failure(event.error)
 
     @property

@@ -60,10 +60,10 @@ class Pane(Vertical):
             self._title = title
             self._draw_frame()
 
-    def set_count(self, count: str) -> None:
-        """Say how many; "" says nothing."""
-        if count != self._count:
-            self._count = count
+    def set_count(self, *counts: str) -> None:
+        """Say how many: the first of ``counts`` that fits beside the title; none says nothing."""
+        if counts != self._counts:
+            self._counts = counts
             self._draw_frame()
 
     def set_tabs(self, tabs: tuple[Place, ...]) -> None:
@@ -77,13 +77,14 @@ class Pane(Vertical):
         if room <= 0:
             return
         title = self._draw_tabs(room) if self._tabs else Content.styled(self._title_text(), "bold")
-        count = content(self._count, "$text-muted")
-        gap = room - title.cell_length - count.cell_length - 2
-        if not self._count or gap < 1:
-            self._paint_top(title)
-            return
         line = "$border" if self.has_pseudo_class("focus-within") else "$border-blurred"
-        self._paint_top(Content.assemble(title, " ", Content.styled("─" * gap, line), " ", count))
+        for words in self._counts:
+            count = content(words, "$text-muted")
+            gap = room - title.cell_length - count.cell_length - 2
+            if gap >= 1:
+                self._paint_top(Content.assemble(title, " ", Content.styled("─" * gap, line), " ", count))
+                return
+        self._paint_top(title)
 
     def _paint_top(self, title: Content) -> None:
         """Draw the top line and only that; setting ``border_title`` would draw the whole pane, on each key."""

@@ -22,7 +22,10 @@ class NoteStrip(Static):
     """One line that says what is so: behind, indexing, which tree the agent uses.  Gone when nothing is."""
 
     DEFAULT_CSS = """
-    NoteStrip { height: auto; max-height: 2; padding: 0 1; background: $surface; color: $foreground; }
+    NoteStrip {
+        height: auto; max-height: 2; padding: 0 1; background: $surface; color: $foreground;
+        text-wrap: nowrap; text-overflow: ellipsis;
+    }
     """
 
     def on_mount(self) -> None:
