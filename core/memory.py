@@ -44,6 +44,7 @@ from core.settings import SettingChange, Settings
 from core.settings.model import DreamSettings
 from core.store import clear as clear_room
 from core.store import gc as gc_room
+from core.store import restore as restore_room
 from core.store.identity import GitRunner
 from core.store.layout import (
     Root,
@@ -63,7 +64,7 @@ from core.store.model import (
     SessionLog,
     WorkspaceInfo,
 )
-from core.store.paths import root_state_dir, state_dir
+from core.store.paths import state_dir
 from core.store.reading import Located, decode, read_bytes, read_text, resolve
 from core.tuning import Tuning
 
@@ -366,6 +367,11 @@ class Memory:
             finally:
                 if not done:
                     self._edits.give_back(dirty)
+        if not os.path.isdir(self._root.path):
+            missing = (
+                f"there is no memory at {self._root.path}: choose another with --root, or try `memdeck demo`"
+            )
+            report = replace(report, notes=(missing, *report.notes))
         return replace(report, ms=round((time.perf_counter() - started) * 1000, 3))
 
     def recall(self, query: str, *, limit: int | None = None, min_score: float | None = None) -> SearchReport:
@@ -587,7 +593,16 @@ class Memory:
         )
 
     def _state(self) -> Path:
-        return root_state_dir(state_dir(self._environ), self._root.real)
+        return state_dir(self._environ)
+
+    def restore(self, trash: str) -> Receipt:
+        """Bring back what a clear or gc moved to a trash folder, and index it again; nothing is overwritten."""
+        receipt = restore_room.restore(trash)
+        for root, folder in self._every_workspace():
+            index = self._index_of(root, folder)
+            if root == self._root and index.exists():
+                index.sync()
+        return receipt
 
     def close(self) -> None:
         """Stop watching and close every index."""

@@ -132,7 +132,7 @@ class Searcher:
                 context = self._context(index, database, request, query)
                 with database.reading() as reader:
                     report = search_index(reader, query, self.params(request), context)
-                return self._finish(index, database, report, synced)
+                return self._finish(index, database, query, report, synced)
             except apsw.InterruptError:
                 return self._failed(
                     index, query, request.chosen_profile, "the search was stopped", interrupted=True
@@ -245,7 +245,12 @@ class Searcher:
         return self.embedder.query(database, query.text, arm)
 
     def _finish(
-        self, index: Index, database: Database, report: SearchReport, synced: SyncReport | None
+        self,
+        index: Index,
+        database: Database,
+        query: Query,
+        report: SearchReport,
+        synced: SyncReport | None,
     ) -> SearchReport:
         notes = list(report.notes)
         status = _quick_status(index, database, synced)
@@ -264,7 +269,13 @@ class Searcher:
             notes.append(
                 f"{foreign} of these rows belong to another workspace; `memdeck reindex` removes them"
             )
-        return replace(report, notes=tuple(dict.fromkeys(notes)), status=status, empty_reason=empty)
+        return replace(
+            report,
+            notes=tuple(dict.fromkeys(notes)),
+            status=status,
+            empty_reason=empty,
+            warnings=query.warnings,
+        )
 
     def _failed(
         self, index: Index, query: Query, profile: str, reason: str, *, interrupted: bool = False

@@ -50,7 +50,8 @@ async def draw(picture: Picture) -> str:
     made = prepare(COPY, NOW)
     environ = {**os.environ, **made.environ}
     app = MemdeckApp(
-        lambda: Memory.open(made.root, workspace=made.workspace, cwd=str(made.cwd), environ=environ), demo=True
+        lambda: Memory.open(made.root, workspace=made.workspace, cwd=str(made.cwd), environ=environ),
+        demo=True,
     )
     async with app.run_test(size=picture.size) as pilot:
         await settle(pilot)

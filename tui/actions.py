@@ -46,7 +46,7 @@ class Action:
 
 ACTIONS: tuple[Action, ...] = (
     Action("search.focus", "slash", "focus_query", "Search: Type a query",
-           "Go to the query box; the old query is selected, so typing replaces it."),
+           "Go to the query box; the old query is selected, so typing replaces it. In the preview: find in the file."),
     Action("search.scope", "s", "cycle_scope", "Search: Change the scope",
            "As the agent of this workspace, its memory only, its sessions only, global only, everywhere."),
     Action("search.profile", "p", "cycle_profile", "Search: Change the profile",
@@ -137,7 +137,7 @@ FOOTERS: dict[Place | Literal["query"], tuple[tuple[str, str], ...]] = {
         ("help", "help"),
     ),
     "preview": (
-        ("search.focus", "search"),
+        ("search.focus", "find"),
         ("search.why", "why not"),
         ("copy", "copy"),
         ("pane.zoom", "zoom"),

@@ -35,7 +35,15 @@ _KEY = re.compile(r"(?:(?:ctrl|shift|alt|super|meta|hyper)\+)*(?:[a-z0-9_]+|[A-Z
 # Bindings that can act at the same time: a key must not mean two things within one of these groups.
 _MAIN: tuple[type[DOMNode], ...] = (LineList, ScopesList, ScrollPane, PreviewPane)
 _LAB: tuple[type[DOMNode], ...] = (ControlList, LabResults)
-_APART: tuple[type[DOMNode], ...] = (SearchBox, ValueBox, MeasureScreen, ReadingScreen, WhyScreen, Confirm, Jump)
+_APART: tuple[type[DOMNode], ...] = (
+    SearchBox,
+    ValueBox,
+    MeasureScreen,
+    ReadingScreen,
+    WhyScreen,
+    Confirm,
+    Jump,
+)
 
 
 def _of(owner: type[DOMNode]) -> Iterator[Binding]:

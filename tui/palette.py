@@ -18,9 +18,9 @@ class ActionProvider(Provider):
     """Lists the actions of the screen as ``area: Verb`` with their keys."""
 
     def _entries(self) -> list[tuple[str, str, Callable[[], Any]]]:
-        return [(action.title, self._help(action), partial(self._run, action)) for action in self._actions()] + [
-            (f"Go: {clean(name)}", "Search in this workspace.", go) for name, go in self._workspaces()
-        ]
+        return [
+            (action.title, self._help(action), partial(self._run, action)) for action in self._actions()
+        ] + [(f"Go: {clean(name)}", "Search in this workspace.", go) for name, go in self._workspaces()]
 
     def _actions(self) -> tuple[Action, ...]:
         """The registry's, or those of a screen that has its own; what works everywhere is always there."""

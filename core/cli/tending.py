@@ -116,21 +116,32 @@ def doctor(state: State, as_json: AsJson = False) -> None:
 
 def clear(
     state: State,
-    what: Annotated[str, typer.Argument(metavar="workspace|global|all", hidden=True)],
+    what: Annotated[str, typer.Argument(metavar="workspace|global|all", hidden=True)] = "",
+    undo: Annotated[
+        str, typer.Option("--undo", metavar="DIR", help="Bring back what went to this trash folder.")
+    ] = "",
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Clear workspace or global memory, or both.
+    """Clear the workspace's memory, the global one, or all of it.
 
     \b
     memdeck clear workspace
     memdeck clear global --yes
+    memdeck clear --undo DIR
 
-    Lists what goes and asks; what went lies in the trash, the receipt says where.
+    Lists what goes and asks; what went lies in the trash, the receipt says where and how to bring it back.
     """
     from core.cli import jsonout, render
     from core.store.model import Receipt
 
+    if undo and not what:
+        state.course.changing = True
+        receipt = state.open().restore(undo)
+        out(jsonout.dumps(jsonout.receipt(receipt)) if as_json else render.receipt(receipt))
+        if receipt.failed:
+            raise typer.Exit(1)
+        return
     chosen = clearable(what)
     memory = state.open()
     going = memory.clear_preview(chosen)
@@ -143,9 +154,10 @@ def clear(
         say("Nothing was cleared.")
         raise typer.Exit(1)
     state.course.changing = True
-    state.course.changing = True
     receipt = memory.clear(chosen)
     out(jsonout.dumps(jsonout.receipt(receipt)) if as_json else render.receipt(receipt))
+    if receipt.trash:
+        say(f"To bring it back: memdeck clear --undo {receipt.trash}")
     if receipt.failed:
         raise typer.Exit(1)
 

@@ -128,6 +128,7 @@ class SearchReport:
     everywhere: bool = False
     status: IndexStatus | None = None
     ms: float = 0.0
+    warnings: tuple[str, ...] = ()  # what of the query was not understood and left out
 
     @property
     def candidates(self) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from core.settings import Settings
@@ -11,6 +13,7 @@ from tui.actions import ACTIONS, BY_ID, EVERYWHERE, FOOTER_MAX, FOOTERS
 from tui.app import MemdeckApp
 from tui.keymap import UNUSABLE, every_binding, usable_keymap
 from tui.palette import ActionProvider
+from tui.screens.find import FindScreen
 from tui.screens.main import MainScreen
 from tui.screens.reading import ReadingScreen
 from tui.widgets.status_bar import KeyBar
@@ -77,7 +80,7 @@ async def test_an_action_chosen_in_the_palette_is_run(app, memory: FakeMemory) -
 async def test_the_footer_shows_only_keys_that_work_now(app) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        for key in ("1", "2", "3", "5", "slash"):
+        for key in ("1", "2", "5", "3", "slash"):
             await pilot.press(key)
             await settle(pilot)
             bar = app.screen.query_one(KeyBar)
@@ -87,6 +90,29 @@ async def test_the_footer_shows_only_keys_that_work_now(app) -> None:
             assert "^p palette" in screen(app).splitlines()[-1]
         # In the query box letters are typed, so none is offered.
         assert "search.scope" not in {hint.binding_id for hint in app.screen.query_one(KeyBar).hints}
+
+
+async def test_a_slash_in_the_preview_finds_in_the_file_and_leaves_the_query_alone(app) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        main = app.screen
+        query = main.searching.request
+        document = main.preview.view.document
+        assert document is not None, "the first file found is shown"
+        word = re.findall(r"[A-Za-z]{5,}", "\n".join(document.lines))[0]
+        await pilot.press("5", "slash")
+        await pilot.pause()
+        assert isinstance(app.screen, FindScreen)
+        await pilot.press(*word.upper(), "enter")
+        await settle(pilot)
+        assert app.screen is main
+        assert f"{word.upper()}: match 1 of" in told(app)
+        assert main.searching.request == query
+        await pilot.press("slash")
+        await pilot.pause()
+        await pilot.press(*"nowhere-at-all", "enter")
+        await settle(pilot)
+        assert "not in this file" in told(app)
 
 
 async def test_a_click_on_a_key_in_the_footer_presses_it(app) -> None:

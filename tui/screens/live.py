@@ -288,6 +288,8 @@ class LiveScreen(DeckScreen):
             if seconds >= PATIENCE:
                 done = f", {self._progress[0]:,} of {self._progress[1]:,} files" if self._progress else ""
                 notes.append(f"indexing{done}, {seconds:.0f} s; everything else works meanwhile")
+        if self.searching.last is not None:
+            notes += self.searching.last.warnings
         if self.overview is not None:
             notes += [note for note in (self.overview.banner, *self.overview.notes) if note]
         return notes

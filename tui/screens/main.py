@@ -15,6 +15,7 @@ from tui.actions import Place
 from tui.clipboard import OSC52_LIMIT, copy_natively, routes_in_words
 from tui.format import count, size
 from tui.messages import Failed, Progress, Shown
+from tui.screens.find import FindScreen
 from tui.screens.help import HelpScreen
 from tui.screens.reading import ReadingScreen, findings_body, gc_lines, problems_body, receipt_body
 from tui.screens.vectors import VectorsScreen
@@ -23,6 +24,7 @@ from tui.session import PROFILES, as_error
 from tui.text import clean
 from tui.widgets.confirm import Confirm
 from tui.widgets.header import Header
+from tui.widgets.preview import PreviewPane
 from tui.widgets.scopes import ScopesPane
 from tui.widgets.search_box import SearchBox
 from tui.widgets.search_pane import SearchPane
@@ -41,6 +43,7 @@ class MainScreen(VectorsScreen):
     """Routing and actions; layout is the deck's, keeping in step is the live screen's."""
 
     _shown: tuple[str, str] = ("", "")
+    _found: str = ""
 
     # From pane to pane
 
@@ -102,6 +105,7 @@ class MainScreen(VectorsScreen):
         if event.report.query.strip():
             self.show_score()
         self._say_header()
+        self._say_notes()
         self.refresh_keys()
         if self.app.screen is not self and hasattr(self.app.screen, "results_changed"):
             self.app.screen.results_changed()
@@ -109,8 +113,26 @@ class MainScreen(VectorsScreen):
     # Searching
 
     def action_focus_query(self) -> None:
+        if self.place == "preview":
+            self._find()
+            return
         self.go("results", query=True)
         self.searching.box.action_select_all()
+
+    def _find(self) -> None:
+        def wanted(text: str | None) -> None:
+            if text is not None:
+                self._found = text
+                self.preview.view.find(text)
+
+        self.app.push_screen(FindScreen(self._found), wanted)
+
+    @on(PreviewPane.Found)
+    def _told_of_matches(self, event: PreviewPane.Found) -> None:
+        if event.text:
+            said = f"match {event.current} of {event.total}" if event.total else "not in this file"
+            self.notify(clean(f"{event.text}: {said}"), markup=False, timeout=2)
+        self.refresh_keys()
 
     def action_clear_query(self) -> None:
         self.searching.box.value = ""
@@ -294,6 +316,9 @@ class MainScreen(VectorsScreen):
             self.app.push_screen(ReadingScreen("Receipt", receipt_body(receipt)))
         self.sync()
         self.survey(at_once=True)
+        # The indexes are in step already, so the sync finds nothing to tell of.
+        self.searching.refresh_results()
+        self.preview.reload()
 
     # Looks and help
 

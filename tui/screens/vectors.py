@@ -104,6 +104,11 @@ class VectorsScreen(LiveScreen):
             elif state.state == "changed":
                 if not await self.app.push_screen_wait(_start_over(state)):
                     return
+            if state.state == "complete":
+                self.notify(
+                    clean(f"Nothing is missing: {count(state.stored, 'text')} have a vector."), markup=False
+                )
+                return
             self._embed_missing(again=state.state == "changed", asked=True)
         except Exception as error:
             self.post_message(Failed("Making vectors", as_error(error, "Making vectors")))

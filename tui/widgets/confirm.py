@@ -24,12 +24,16 @@ class Confirm(ModalScreen[bool]):
         Binding("y", "answer(True)", "Yes", id="confirm.yes", tooltip="Do it."),
         Binding("n,escape", "answer(False)", "No", id="confirm.no", tooltip="Leave everything as it is."),
         Binding(
-            "left,right,up,down",
+            "left,right,tab,shift+tab",
             "other",
             "Other answer",
             id="confirm.other",
             tooltip="Move between the answers.",
         ),
+        Binding("down,j", "scroll_list(1)", "Down", id="confirm.down", tooltip="Read on in the list."),
+        Binding("up,k", "scroll_list(-1)", "Up", id="confirm.up", tooltip="Back in the list."),
+        Binding("pagedown", "scroll_list(10)", "Page down", id="confirm.page-down", tooltip="A page on."),
+        Binding("pageup", "scroll_list(-10)", "Page up", id="confirm.page-up", tooltip="A page back."),
     ]
 
     def __init__(self, question: str, listed: Sequence[str], consequence: str, verb: str) -> None:
@@ -59,6 +63,9 @@ class Confirm(ModalScreen[bool]):
 
     def action_answer(self, answer: bool) -> None:
         self.dismiss(answer)
+
+    def action_scroll_list(self, lines: int) -> None:
+        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
 
     def action_other(self) -> None:
         other = "#no" if self.query_one("#yes", Button).has_focus else "#yes"

@@ -128,7 +128,7 @@ def empty_state(report: SearchReport) -> tuple[str, str, str]:
         return ("Only headings and templates match: no text to recall.", "search.focus", "asks otherwise")
     if "stop word" in reason:
         return (
-            "Only stop words: your agent searches for none of these.",
+            "Only stop words and numbers: your agent searches for none of these.",
             "search.focus",
             "adds a rarer word",
         )

@@ -48,7 +48,7 @@ def found(desk: MemoryDesk, query: str, **options: object) -> set[str]:
         ("age:<24h source:session harbor", {"31"}),
         ("path:12-10 harbor", {"10"}),
         ('path:"2025-12-1" harbor', {"10", "11", "12"}),
-        ("path:SESSIONS path:30 harbor", {"30"}),
+        ("path:SESSIONS path:12-30 harbor", {"30"}),
         ("trust:verified harbor", {"10"}),
         ("trust:disputed,superseded harbor", {"11", "12"}),
         ("trust:none harbor", {"ME", "wi", "30", "31"}),
