@@ -16,6 +16,7 @@ $(READY): pyproject.toml requirements.lock
 	  { echo "memdeck needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' || \
 	  { echo "This Python cannot make environments (on Debian and Ubuntu: apt install python3-venv)."; exit 1; }
+	@echo "Making the environment in $(VENV), once; this takes about a minute."
 	@rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock

@@ -14,9 +14,8 @@ from tui.widgets.marked import around, marked
 from tui.widgets.prepared import Entry, PreparedReport, prepare
 
 if TYPE_CHECKING:
-    from core.memory import Also, Hit, SearchReport
-
     from core.errors import MemdeckError
+    from core.memory import Also, Hit, SearchReport
 
 __all__ = ["PreparedReport", "ResultsList", "prepare"]
 
