@@ -127,21 +127,8 @@ def test_no_color(snap_compare, demo, monkeypatch) -> None:
     assert snap_compare(MemdeckApp(demo), terminal_size=(120, 30), run_before=pressing(*ASKED, "j"))
 
 
-def test_ansi(snap_compare, demo) -> None:
-    async def ansi(pilot: Any) -> None:
-        await pressing(*ASKED)(pilot)
-        pilot.app.theme = "ansi-dark"
-        await settle(pilot)
-
-    assert snap_compare(MemdeckApp(demo), terminal_size=(120, 30), run_before=ansi)
-
-
 def test_help(snap_compare, demo) -> None:
     assert snap_compare(MemdeckApp(demo), terminal_size=(120, 40), run_before=pressing("question_mark"))
-
-
-def test_why_not(snap_compare, demo) -> None:
-    assert snap_compare(MemdeckApp(demo), terminal_size=(120, 30), run_before=pressing(*ASKED, "w", "j", "j"))
 
 
 def test_jump(snap_compare, demo) -> None:
