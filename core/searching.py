@@ -122,7 +122,7 @@ class Searcher:
         self, index: Index, request: SearchRequest, *, sync: bool = True, dirty: Iterable[str] | None = None
     ) -> SearchReport:
         """Sync (unless told not to), then search; what goes wrong ends as an empty reason and notes."""
-        query = self.parse(request)
+        query = _under(index, self.parse(request))
         synced = index.sync(dirty) if sync else None
         for attempt in (1, 2):
             database = index.database()
@@ -174,7 +174,7 @@ class Searcher:
     def why(self, index: Index, query: str | SearchRequest, chunk_id: str, *, sync: bool = True) -> WhyReport:
         """Explain a chunk's place in a search; raises NotFound or IndexUnavailable."""
         request = SearchRequest(query) if isinstance(query, str) else query
-        parsed = self.parse(request)
+        parsed = _under(index, self.parse(request))
         if not is_text_name(chunk_id):
             raise NotFound("an id that is not UTF-8 is in no index", hint="Ids are PATH:N or PATH#N.")
         if sync:
@@ -291,6 +291,13 @@ class Searcher:
             empty_reason=f"failed: {reason}",
             status=status,
         )
+
+
+def _under(index: Index, query: Query) -> Query:
+    """The query for one index: a path filter means what follows the root, as this index spells it."""
+    if not query.filters.paths:
+        return query
+    return replace(query, filters=replace(query.filters, under=index.spelling))
 
 
 _LAST_SECOND = 253_402_300_799  # of the year 9999

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -20,6 +21,11 @@ COLUMNS = (
 )
 ALSO_LIMIT = 20
 _SECONDS_A_DAY = 86_400
+_ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+_RELATIVE = (
+    "CASE WHEN substr(c.path, 1, length(:under)) = :under"
+    " THEN substr(c.path, length(:under) + 1) ELSE c.path END"
+)
 
 # One pass over the matches serves both arms: BM25 is computed once for each matching row, and the order of
 # equal ranks is the rowid's, as FTS5 itself gives it.
@@ -100,8 +106,8 @@ def filter_sql(filters: Filters, now: float) -> tuple[str, dict[str, object]]:
         values.update(names)
         parts.append(f"c.source IN ({', '.join(':' + name for name in names)})")
     for number, path in enumerate(filters.paths):
-        values[f"path{number}"] = path.lower()
-        parts.append(f"instr(lower(c.path), :path{number}) > 0")
+        values.update({f"path{number}": _lower(path), "under": filters.under})
+        parts.append(f"instr(lower({_RELATIVE}), :path{number}) > 0")
     if filters.max_age_days is not None:
         values["youngest"] = now - filters.max_age_days * _SECONDS_A_DAY
         parts.append("c.created_at >= :youngest")
@@ -111,6 +117,11 @@ def filter_sql(filters: Filters, now: float) -> tuple[str, dict[str, object]]:
     return " AND ".join(parts), values
 
 
+def _lower(path: str) -> str:
+    """As SQLite's ``lower`` does: letters of ASCII alone."""
+    return path.translate(_ASCII_LOWER)
+
+
 def passes_filters(row: ChunkRow, filters: Filters, now: float) -> bool:
     """The filters for a row that was found by other means than SQL (same rules as ``filter_sql``)."""
     if not filters:
@@ -118,7 +129,7 @@ def passes_filters(row: ChunkRow, filters: Filters, now: float) -> bool:
     age = (now - row.created_at) / _SECONDS_A_DAY
     return (
         (not filters.sources or row.source in filters.sources)
-        and all(path.lower() in row.path.lower() for path in filters.paths)
+        and all(_lower(path) in _lower(row.path.removeprefix(filters.under)) for path in filters.paths)
         and (filters.max_age_days is None or age <= filters.max_age_days)
         and (filters.min_age_days is None or age > filters.min_age_days)
         and passes_marks(row.text, filters.trust, filters.valid, now)

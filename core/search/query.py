@@ -43,7 +43,11 @@ UNIT_CHARS = 400
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The narrowing part of a query; empty fields narrow nothing.  Ages are in days."""
+    """The narrowing part of a query; empty fields narrow nothing.  Ages are in days.
+
+    ``paths`` are looked for, without case, in what follows the root of the memory: ``under``, which is no
+    filter itself.
+    """
 
     sources: tuple[str, ...] = ()
     max_age_days: float | None = None
@@ -51,6 +55,7 @@ class Filters:
     paths: tuple[str, ...] = ()
     trust: tuple[str, ...] = ()
     valid: str | None = None
+    under: str = field(default="", compare=False)
 
     def __bool__(self) -> bool:
         return bool(

@@ -200,6 +200,11 @@ def check(spec: Spec, raw: object) -> object:
 
 def _text(spec: Spec, raw: str) -> str:
     if spec.choices and raw not in spec.choices:
+        import difflib  # only for a wrong value
+
+        near = difflib.get_close_matches(raw, spec.choices, n=1)
+        if near:
+            raise WrongValue(f"is {shown(raw)}; the nearest one there is, is {shown(near[0])}")
         raise WrongValue(f"is {shown(raw)}, but must be {spec.wants}")
     if spec.variable and not _VARIABLE.fullmatch(raw):
         raise WrongValue(

@@ -165,11 +165,22 @@ class OwnEmbedding:
     timeout_secs: float = _setting(30.0, "api: seconds one request may take", low=0.1, high=3600)
 
 
+THEMES = (
+    *("memdeck-dark", "memdeck-light", "ansi-dark", "ansi-light", "atom-one-dark", "atom-one-light"),
+    *("catppuccin-frappe", "catppuccin-latte", "catppuccin-macchiato", "catppuccin-mocha", "dracula"),
+    *("flexoki", "gruvbox", "monokai", "nord", "rose-pine", "rose-pine-dawn", "rose-pine-moon"),
+    *("solarized-dark", "solarized-light", "textual-dark", "textual-light", "tokyo-night"),
+)
+"""The names the app knows: ours and those Textual brings."""
+
+
 @dataclass(frozen=True, slots=True)
 class UiSettings:
     """``[ui]``, memdeck's own: how the app looks."""
 
-    theme: str = _setting("memdeck-dark", "a theme of memdeck or Textual", env="TEXTUAL_THEME")
+    theme: str = _setting(
+        "memdeck-dark", "a theme of memdeck or Textual", env="TEXTUAL_THEME", choices=THEMES
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,7 +153,8 @@ def _refuse_secret(key: str, value: object) -> None:
     advice = "Put the secret into an environment variable; memdeck never writes one to disk."
     if looks_secret(key):
         raise SettingsError(
-            f"{key} would hold a secret, and secrets are not kept in config files", hint=advice
+            f"there is no setting {key!r}, and should it hold a secret: none is kept in config files",
+            hint=advice,
         )
     if key.endswith("_env") and not (isinstance(value, str) and _ENV_NAME.fullmatch(value)):
         raise SettingsError(f"{key} must be the name of an environment variable", hint=advice)

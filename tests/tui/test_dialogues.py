@@ -98,6 +98,28 @@ async def test_a_clear_that_fails_is_an_error_beside_the_work(app, memory) -> No
         assert "Nothing was removed." in screen(app)
 
 
+async def test_why_tells_what_is_indexed_now_not_when_the_file_was_read(app, memory) -> None:
+    spans = memory.spans
+    memory.spans = lambda path: tuple(replace(span, indexed=False) for span in spans(path))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("slash")
+        await typed(pilot, "token")
+        await pilot.press("enter")
+        await settle(pilot)
+        await pilot.press("w")
+        await settle(pilot)
+        assert "not indexed" in screen(app)
+        await pilot.press("escape")
+        await settle(pilot)
+        memory.spans = spans  # the index caught up; nothing else changed
+        await pilot.press("w")
+        await settle(pilot)
+        assert isinstance(app.screen, WhyScreen)
+        assert "not indexed" not in screen(app)
+        assert "160 B" in screen(app)
+
+
 async def test_why_asks_for_any_chunk_of_the_file(app, memory) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)

@@ -11,6 +11,7 @@ from textual.color import Color
 
 import styles
 from core.settings import Settings, UiSettings
+from core.settings.model import THEMES as NAMES
 from tests.tui.driving import screen, settle, told, typed
 from tui.themes import DARK, LIGHT, THEMES
 
@@ -125,3 +126,7 @@ async def test_focus_shows_without_colour(app) -> None:
         await pilot.press("1")
         await settle(pilot)
         assert "▌▾widgets" in screen(app)
+
+
+async def test_the_settings_know_every_theme_of_the_app(app) -> None:
+    assert sorted(app.available_themes) == sorted(NAMES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -26,30 +25,22 @@ pytestmark = [pytest.mark.snapshot, pytest.mark.xdist_group("snapshots")]
 
 Step = Callable[[Any], Any]
 QUERY = "refresh token rotation"
-COPY = Path("/tmp/memdeck-snapshots")  # a fixed path: folder names hold a hash of it
 
 
 @pytest.fixture
-def demo(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Memory]]:
+def demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[[], Memory]]:
     """Opens the demo memory with everything taken out that differs from run to run: times, paths, the watcher."""
-    shutil.rmtree(COPY, ignore_errors=True)
-    made = prepare(COPY, NOW)
+    # The one workspace that is no checkout of a remote is named after a hash of its path, the test's folder.
+    monkeypatch.setattr("core.demo.layout.canonical", lambda path: path.replace(str(tmp_path), "/home/guest"))
+    made = prepare(tmp_path, NOW)
     environ = {"PATH": "/usr/bin:/bin", **made.environ, "MEMDECK_NOW": str(int(NOW))}
     opened: list[Memory] = []
     search = Memory.search
-    overview_of = Memory.overview
 
     def timed(self: Memory, query: str, **options: Any) -> Any:
         return replace(search(self, query, **options), ms=4.0)
 
-    def without_paths(self: Memory) -> Any:
-        # The one workspace that is no checkout of a remote is named after a hash of its path, the test's folder.
-        found = overview_of(self)
-        kept = tuple(info for info in found.roots[0].workspaces if not info.folder.startswith("tsubame-"))
-        return replace(found, roots=(replace(found.roots[0], workspaces=kept), *found.roots[1:]))
-
     monkeypatch.setattr(Memory, "search", timed)
-    monkeypatch.setattr(Memory, "overview", without_paths)
     monkeypatch.setattr(Memory, "watch", lambda self, tell: Watcher(WatchStatus("live")))
 
     def factory() -> Memory:
@@ -127,8 +118,21 @@ def test_no_color(snap_compare, demo, monkeypatch) -> None:
     assert snap_compare(MemdeckApp(demo), terminal_size=(120, 30), run_before=pressing(*ASKED, "j"))
 
 
+def test_ansi(snap_compare, demo) -> None:
+    async def ansi(pilot: Any) -> None:
+        await pressing(*ASKED)(pilot)
+        pilot.app.theme = "ansi-dark"
+        await settle(pilot)
+
+    assert snap_compare(MemdeckApp(demo), terminal_size=(120, 30), run_before=ansi)
+
+
 def test_help(snap_compare, demo) -> None:
     assert snap_compare(MemdeckApp(demo), terminal_size=(120, 40), run_before=pressing("question_mark"))
+
+
+def test_why_not(snap_compare, demo) -> None:
+    assert snap_compare(MemdeckApp(demo), terminal_size=(120, 30), run_before=pressing(*ASKED, "w", "j", "j"))
 
 
 def test_jump(snap_compare, demo) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,7 @@ class ChunkList(LineList):
 
 
 class WhyScreen(ModalScreen[None]):
-    """The chain is ChunkList.Highlighted → Answered."""
+    """The chains are ChunkList.Highlighted → Answered, and Reread."""
 
     BINDINGS = [
         Binding("escape,q", "close", "Close", id="why.close", tooltip="Back to where you were."),
@@ -54,6 +55,14 @@ class WhyScreen(ModalScreen[None]):
             super().__init__()
             self.chunk = chunk
             self.answer = answer
+
+    class Reread(Message):
+        """The file and its chunks as they are now."""
+
+        def __init__(self, text: FileText, spans: tuple[ChunkSpan, ...]) -> None:
+            super().__init__()
+            self.text = text
+            self.spans = spans
 
     def __init__(
         self, session: Session, query: str, text: FileText, spans: tuple[ChunkSpan, ...], chunk: str | None
@@ -79,10 +88,28 @@ class WhyScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         chunks = self.query_one(ChunkList)
         chunks.set_empty("This file has no chunks: it is empty.")
-        chunks.set_rows(
-            [Row(span.id, (span, self._first_line(span))) for span in self._spans], cursor=self._chunk
-        )
+        self._list(self._chunk)
         chunks.focus()
+        self._reread()
+
+    def _list(self, cursor: str | None) -> None:
+        self.query_one(ChunkList).set_rows(
+            [Row(span.id, (span, self._first_line(span))) for span in self._spans], cursor=cursor
+        )
+
+    @work(exclusive=True, group="why-chunks", exit_on_error=False, description="chunks of the file")
+    async def _reread(self) -> None:
+        """What the preview read may be older than the index: which chunks are indexed is asked anew."""
+        path = self._text.path
+        with contextlib.suppress(Exception):  # the file is gone: what the preview holds is all there is
+            text, spans = await self._session.ask(lambda memory: (memory.read(path), memory.spans(path)))
+            self.post_message(self.Reread(text, spans))
+
+    @on(Reread)
+    def _reread_done(self, event: Reread) -> None:
+        if (event.text, event.spans) != (self._text, self._spans):
+            self._text, self._spans = event.text, event.spans
+            self._list(self.query_one(ChunkList).cursor_id)
 
     def _first_line(self, span: ChunkSpan) -> str:
         offset = self._text.first

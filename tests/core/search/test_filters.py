@@ -96,6 +96,14 @@ def test_a_filter_is_said_to_be_none_of_the_agents(desk: MemoryDesk) -> None:
     assert note not in desk.open().search("harbor").notes
 
 
+def test_a_path_is_looked_for_below_the_root_alone(desk: MemoryDesk) -> None:
+    memory = desk.open()
+    above = str(desk.root.parent)
+    assert not memory.search(f'path:"{above}" harbor', limit=50).hits
+    assert not memory.search(f'path:"{above}"', limit=50).also
+    assert memory.search("path:/sessions/ harbor", limit=50).hits
+
+
 def test_the_options_narrow_as_the_filters_do(desk: MemoryDesk) -> None:
     assert found(desk, "harbor", sources=("global",)) == found(desk, "source:global harbor")
     assert found(desk, "harbor", max_age_days=3.0) == found(desk, "age:<3d harbor")
