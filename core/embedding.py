@@ -28,6 +28,7 @@ from core.index.vectors import (
     missing_texts,
     prepare,
     store,
+    stored_for,
     vector_status,
 )
 from core.search.context import VectorQuery
@@ -262,12 +263,10 @@ class Embedder:
                 if not database.has_vectors or agent_dimensions(reader) != provider.dimensions:
                     return "your agent has no vectors of that size in this index"
                 return ""
-            status = vector_status(reader, provider.fingerprint)
-        if status.state == "changed":
-            return f"paused: the stored vectors are of {status.fingerprint}"
-        if not status.stored:
-            return "no vectors are stored yet"
-        return ""
+            before, usable = stored_for(reader, provider.fingerprint)
+        if before and before != provider.fingerprint:
+            return f"paused: the stored vectors are of {before}"
+        return "" if usable else "no vectors are stored yet"
 
     # ── filling ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -303,13 +302,19 @@ class Embedder:
                     )
                 drop_orphans(writer)
             total = self._missing(database, provider)
-            while batch := self._next(database, provider):
+            after, new = "", 0
+            while True:
+                batch = self._next(database, provider, after)
+                if not batch:
+                    if not after or not new:
+                        break  # nothing is missing, or what is, came to nothing in a whole round
+                    after, new = "", 0  # what came meanwhile may sort before what was done
+                    continue
                 stored, refused = self._fill_batch(database, provider, batch, cancel)
                 done, skipped = done + stored, skipped + refused
+                after, new = batch[-1][0], new + stored + refused
                 if progress is not None:
                     progress(min(done + skipped, total), total)
-                if not stored and not refused:
-                    break  # what was embedded is gone meanwhile; the next sync names what is new
             self._failure = ""
         except Cancelled:
             error = "stopped"
@@ -331,9 +336,9 @@ class Embedder:
         except apsw.Error:
             return 0
 
-    def _next(self, database: Database, provider: Provider) -> list[tuple[str, str]]:
+    def _next(self, database: Database, provider: Provider, after: str) -> list[tuple[str, str]]:
         with database.reading() as reader:
-            return missing_texts(reader, provider.batch_size)
+            return missing_texts(reader, provider.batch_size, after)
 
     def _fill_batch(
         self, database: Database, provider: Provider, batch: list[tuple[str, str]], cancel: Cancel | None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from core.errors import MemdeckError
 
@@ -55,6 +55,28 @@ def as_error(error: BaseException, what: str) -> MemdeckError:
         data="Looking changes nothing, so the Markdown is as it was.",
         hint="This is a defect in memdeck; the message above is what a report needs.",
     )
+
+
+TEXT_FIRST = 0.12
+"""Seconds an answer with vectors may take before what the words alone find is shown."""
+
+
+async def text_first(
+    ask: Callable[[bool], Coroutine[Any, Any, T]], *, embed: bool, profiles: Iterable[str]
+) -> AsyncGenerator[T]:
+    """Yield the answer of ``ask(embed)``, and before it that of ``ask(False)`` while the query is still embedded.
+
+    No answer is given ahead where every profile is the agent's: it has nothing but words, or vectors of its own.
+    """
+    whole = asyncio.ensure_future(ask(embed))
+    try:
+        if embed and set(profiles) != {"agent"}:
+            await asyncio.wait({whole}, timeout=TEXT_FIRST)
+            if not whole.done():
+                yield await ask(False)
+        yield await whole
+    finally:
+        whole.cancel()
 
 
 class Session:

@@ -104,6 +104,15 @@ def has_tables(connection: apsw.Connection) -> bool:
     return row is not None
 
 
+def stored_for(connection: apsw.Connection, fingerprint: str) -> tuple[str, bool]:
+    """The fingerprint of the stored vectors, and whether there are any of ``fingerprint``; counts nothing."""
+    if not has_tables(connection):
+        return "", False
+    before = stored_fingerprint(connection)
+    any_row = connection.execute("SELECT 1 FROM memdeck_vec_rowids LIMIT 1").fetchone()
+    return before, before == fingerprint and any_row is not None
+
+
 def vector_status(connection: apsw.Connection, fingerprint: str) -> VectorStatus:
     """Count stored, missing and skipped texts for a fingerprint."""
     if not has_tables(connection):
@@ -131,9 +140,15 @@ AND NOT EXISTS (SELECT 1 FROM memdeck_vec_skipped s WHERE s.hash = c.hash)
 """
 
 
-def missing_texts(connection: apsw.Connection, limit: int) -> list[tuple[str, str]]:
-    """Return (hash, text) of chunks that have no vector yet, at most ``limit``."""
-    hashes = [str(row[0]) for row in connection.execute(f"{_MISSING} LIMIT ?", (limit,))]
+def missing_texts(connection: apsw.Connection, limit: int, after: str = "") -> list[tuple[str, str]]:
+    """Return (hash, text) of chunks that have no vector yet: the first ``limit`` hashes above ``after``.
+
+    Going on after the last hash spares looking again at all that were filled before.
+    """
+    hashes = [
+        str(row[0])
+        for row in connection.execute(f"{_MISSING} AND c.hash > ? ORDER BY c.hash LIMIT ?", (after, limit))
+    ]
     found: list[tuple[str, str]] = []
     for digest in hashes:
         row = connection.execute("SELECT text FROM chunks WHERE hash=? LIMIT 1", (digest,)).fetchone()

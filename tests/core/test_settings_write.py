@@ -195,12 +195,12 @@ def test_a_root_of_no_agent_home_has_no_file_for_the_agents_keys(tmp_path: Path)
 
 
 def test_a_name_that_is_none_of_the_themes_is_refused_with_the_nearest(home: Path) -> None:
-    with pytest.raises(SettingsError, match='ui.theme is "norrd"; the nearest one there is, is "nord"'):
+    with pytest.raises(SettingsError, match=r'ui\.theme is "norrd"; the nearest one there is, is "nord"'):
         prepare(home, "ui.theme", "norrd")
     assert b'theme = "nord"' in written(home, "ui.theme", "nord")
 
 
 @pytest.mark.parametrize("key", ["nope.key", "embedding.api_key", "ui.token"])
 def test_what_could_hold_a_secret_is_no_setting(home: Path, key: str) -> None:
-    with pytest.raises(SettingsError, match="there is no setting .* none is kept in config files"):
+    with pytest.raises(SettingsError, match=r"there is no setting .* none is kept in config files"):
         prepare(home, key, "x")

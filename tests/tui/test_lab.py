@@ -15,6 +15,7 @@ from tests.tui.driving import rows, screen, settle, told, typed, unsafe, until
 from tests.tui.fake_memory import report
 from tests.tui.lab_memory import LabMemory, chunk, enter_lab, select
 from tests.tui.test_hostile import EVIL
+from tui import session
 from tui.app import MemdeckApp
 from tui.screens.lab import screen as lab_screen
 from tui.screens.lab.compare import STOPPED, Question, compare
@@ -506,3 +507,28 @@ async def test_stored_text_stays_text(app, memory, size) -> None:
         await pilot.press("r")
         await settle(pilot)
         assert not unsafe(screen(app))
+
+
+async def test_words_are_shown_on_both_sides_while_the_query_is_being_embedded(
+    app, memory, monkeypatch
+) -> None:
+    monkeypatch.setattr(session, "TEXT_FIRST", 0.01)
+    embedded = threading.Event()
+    plain = memory.search
+
+    def slow(query: str, **options):
+        if "settings" in options and options["embed"] and options["profile"] != "agent":
+            embedded.wait(10)
+            return replace(plain(query, **options), mode="hybrid")
+        return replace(plain(query, **options), mode="text only")
+
+    async with app.run_test(size=(120, 40)) as pilot:
+        lab = await enter_lab(pilot)
+        memory.search = slow
+        await select(pilot, lab, PROFILE)
+        await pilot.press("right")
+        await until(pilot, lambda: lab.compared.trial.report.profile == "hybrid")
+        assert lab.compared.trial.report.mode == "text only"
+        assert lab.trial_side.results.report.hits
+        embedded.set()
+        await until(pilot, lambda: lab.compared.trial.report.mode == "hybrid")

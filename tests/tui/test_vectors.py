@@ -10,9 +10,9 @@ from core.embed.consent import Disclosure
 from core.embedding import EmbeddingState, FillReport
 from tests.tui.driving import screen, settle, told, typed, until
 from tests.tui.fake_memory import FakeMemory
+from tui import session
 from tui.app import MemdeckApp
 from tui.screens import vectors
-from tui.widgets import search_pane
 from tui.widgets.confirm import Confirm
 
 SHOWN = Disclosure("https://vectors.example:443", "small-model", 178, 123_456, 30_864)
@@ -92,7 +92,7 @@ async def test_an_endpoint_is_asked_on_enter_only(app: MemdeckApp, memory: FakeM
 async def test_words_are_shown_while_the_query_is_being_embedded(
     app: MemdeckApp, memory: FakeMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_pane, "TEXT_FIRST", 0.01)
+    monkeypatch.setattr(session, "TEXT_FIRST", 0.01)
     let = asyncio.Event()
     plain = memory.search
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from tui.messages import Failed, Searched, SearchFailed, Shown, Submitted
-from tui.session import SCOPE_TITLES, SearchRequest, Session, as_error
+from tui.session import SCOPE_TITLES, SearchRequest, Session, as_error, text_first
 from tui.widgets.line_list import LineList
 from tui.widgets.pane import Pane
 from tui.widgets.results import ResultsList, prepare
@@ -30,8 +31,6 @@ LATE = 0.05
 """Seconds after an answer was due at which it counts as late."""
 REST = 0.03
 """Seconds the cursor rests on a row before Score and Preview follow it."""
-TEXT_FIRST = 0.12
-"""Seconds a query may take to be embedded before what its words find is shown without waiting."""
 HEAD_START = 0.05
 """Seconds before the end of that pause at which the search begins, so that its answer is there in time."""
 
@@ -155,22 +154,18 @@ class SearchPane(Pane):
         if not at_once:
             await asyncio.sleep(max(0, DEBOUNCE - HEAD_START))
         # An endpoint is asked on Enter, not on each key; what is made on this machine comes with each.
-        embed = request.entered or self.session.embeds_as_you_type
-        whole = asyncio.ensure_future(self.session.search(request, prepare, embed=embed))
+        answers = text_first(
+            lambda embed: self.session.search(request, prepare, embed=embed),
+            embed=request.entered or self.session.embeds_as_you_type,
+            profiles=(request.profile,),
+        )
         try:
-            if embed and request.profile != "agent":
-                await asyncio.wait({whole}, timeout=TEXT_FIRST)
-                if not whole.done():  # what the words find is shown while the query is being embedded
-                    first = await self.session.search(request, prepare, embed=False)
-                    self.post_message(Searched(first, generation))
-            prepared = await whole
-            await asyncio.sleep(max(0, due - loop.time()))
+            async with aclosing(answers):
+                async for prepared in answers:
+                    await asyncio.sleep(max(0, due - loop.time()))
+                    self.post_message(Searched(prepared, generation))
         except Exception as error:
             self.post_message(SearchFailed(as_error(error, "The search"), generation))
-        else:
-            self.post_message(Searched(prepared, generation))
-        finally:
-            whole.cancel()
 
     # Answering
 

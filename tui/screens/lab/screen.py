@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ from tui.screens.lab.lists import LabResults, SidePane
 from tui.screens.lab.measure import MeasureScreen
 from tui.screens.lab.messages import Asked, AskFailed, Left, Marked, Written
 from tui.screens.lab.moves import moves_in_words
-from tui.session import SearchRequest, Session, as_error
+from tui.session import SearchRequest, Session, as_error, text_first
 from tui.text import clean
 from tui.widgets.confirm import Confirm
 from tui.widgets.header import HeaderFacts
@@ -94,12 +95,17 @@ class LabScreen(DeskScreen[Left]):
     async def _ask(self, question: Question, generation: int, at_once: bool) -> None:
         if not at_once:
             await asyncio.sleep(DEBOUNCE)
+        answers = text_first(
+            lambda embed: self.session.ask(partial(compare, question=replace(question, embed=embed))),
+            embed=question.embed,
+            profiles=(question.trial.profile, question.trial.saved_profile),
+        )
         try:
-            compared = await self.session.ask(partial(compare, question=question))
+            async with aclosing(answers):
+                async for compared in answers:
+                    self.post_message(Asked(compared, generation))
         except Exception as error:
             self.post_message(AskFailed(as_error(error, "The search"), generation))
-        else:
-            self.post_message(Asked(compared, generation))
 
     def results_changed(self) -> None:
         """The main screen searched again because files or index changed, so both sides do too."""
