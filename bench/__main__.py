@@ -14,7 +14,7 @@ from pathlib import Path
 import apsw
 
 from bench.measure import Row
-from bench.sections import app, index, resident, save, search, start
+from bench.sections import app, index, resident, save, search, start, vectors
 from bench.table import lines
 
 SECTIONS: dict[str, Callable[[bool], Iterator[Row]]] = {
@@ -23,7 +23,11 @@ SECTIONS: dict[str, Callable[[bool], Iterator[Row]]] = {
     "search": search.small,
     "search-10k": search.medium,
     "search-100k": search.large,
+    "hybrid-10k": vectors.medium,
+    "hybrid-100k": vectors.large,
     "keys": app.keys,
+    "keys-hybrid": vectors.keys,
+    "embed": vectors.throughput,
     "start": start.first_paint,
     "save": save.searchable,
     "idle": app.idle,
@@ -39,7 +43,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to FILE")
     options = parser.parse_args()
     names = options.only or [
-        name for name in SECTIONS if not (options.quick and name in ("search-100k", "memory"))
+        name for name in SECTIONS if not (options.quick and name in ("search-100k", "hybrid-100k", "memory"))
     ]
     print(_machine())
     rows: list[Row] = []

@@ -15,6 +15,7 @@ from bench.ground import Ground
 from bench.peers.line_app import LineApp, Lines
 from bench.typing_harness import Stroke, Typist, as_plain
 from tui.app import MemdeckApp
+from tui.session import SearchRequest
 from tui.widgets.search_box import SearchBox
 from tui.widgets.search_pane import DEBOUNCE, SearchPane
 
@@ -32,18 +33,30 @@ async def ready(app: MemdeckApp, chunks: int) -> SearchPane:
     raise RuntimeError("the app did not come to rest")
 
 
-async def ours(ground: Ground, texts: Sequence[str]) -> list[Stroke]:
+async def ours(ground: Ground, texts: Sequence[str], profile: str) -> list[Stroke]:
     app = MemdeckApp(ground.open)
     async with app.run_test(size=SIZE):
         pane = await ready(app, ground.chunks)
         typist = Typist(app, pane.results, lambda: pane.results.report.query if pane.results.report else "")
         pane.query_one(SearchBox).focus()
         strokes: list[Stroke] = []
+        if profile != "agent":
+            await warm(pane, profile)
         for text in texts:
             pane.query_one(SearchBox).value = ""
             await asyncio.sleep(DEBOUNCE + 0.4)
             strokes += await typist.type(text, DEBOUNCE)
     return strokes
+
+
+async def warm(pane: SearchPane, profile: str) -> None:
+    """Choose the profile and wait until the model is loaded and vectors are searched."""
+    pane.ask(SearchRequest("harbor", profile=profile, entered=True), at_once=True)
+    for _ in range(300):
+        await asyncio.sleep(0.1)
+        if pane.last is not None and pane.last.mode == "text+vectors":
+            return
+    raise RuntimeError("no search by vectors came back")
 
 
 async def peer(texts: Sequence[str]) -> list[Stroke]:
@@ -63,6 +76,7 @@ async def peer(texts: Sequence[str]) -> list[Stroke]:
 def main() -> None:
     ground = Ground(Path(sys.argv[1]), int(sys.argv[2]))
     rounds = int(sys.argv[3])
+    profile = sys.argv[4] if len(sys.argv) > 4 else "agent"
     found: dict[str, list[dict[str, list[float]]]] = {"ours": [], "peer": []}
     typed = [
         [specific, frequent]
@@ -70,7 +84,7 @@ def main() -> None:
     ]
     for number, texts in enumerate(typed):
         for name in ("ours", "peer") if number % 2 == 0 else ("peer", "ours"):
-            strokes = asyncio.run(ours(ground, texts) if name == "ours" else peer(texts))
+            strokes = asyncio.run(ours(ground, texts, profile) if name == "ours" else peer(texts))
             found[name].append(as_plain(strokes))
     print(json.dumps(found))
 

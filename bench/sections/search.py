@@ -45,7 +45,7 @@ def _section(place: Ground, size: str, count: int, rounds: int, reference: bool)
             PEER: peer.search,
         }
         for kind, queries in (("specific", specific_queries(count)), ("frequent", frequent_queries(count))):
-            times = _measure(runs, queries, rounds)
+            times = measure(runs, queries, rounds)
             for name in ("search", "search, watched"):
                 for share in (0.5, 0.95):
                     yield beside(
@@ -68,7 +68,7 @@ def _section(place: Ground, size: str, count: int, rounds: int, reference: bool)
         memory.close()
 
 
-def _measure(
+def measure(
     runs: Mapping[str, Callable[[str], object]], queries: Sequence[str], rounds: int
 ) -> dict[str, list[list[float]]]:
     """Run every query through every way by turns; return for each way the milliseconds of each round."""
