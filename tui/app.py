@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -96,6 +97,8 @@ class MemdeckApp(App[int], inherit_bindings=False):
             # Looked through in full as often as Python does by itself, they make a pause every few keys.
             gc.freeze()
             gc.set_threshold(2_000, 10, 100)
+            # A search computes in a thread beside the loop, which must not wait 5 ms for its turn.
+            sys.setswitchinterval(0.001)
 
     def _apply_settings(self, memory: Memory) -> None:
         """Take theme and keys from the settings; what is wrong in them is said, and the rest is used."""

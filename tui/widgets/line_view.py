@@ -8,7 +8,8 @@ from typing import ClassVar
 from rich.segment import Segment
 from rich.style import Style
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
+from textual.filter import ANSIToTruecolor, LineFilter
+from textual.geometry import Region, Size
 from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -48,8 +49,11 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
     DEFAULT_CSS = """
     LineView {
         overflow-x: hidden;
+        overflow-y: scroll;  /* coming and going, the scrollbar would lay out the whole screen */
         scrollbar-size-vertical: 1;
-        scrollbar-gutter: stable;
+        scrollbar-background: $background 0%;
+        scrollbar-background-hover: $background 0%;
+        scrollbar-background-active: $background 0%;
         & > .line--muted { color: $text-muted; &:ansi { text-style: dim; } }
         & > .line--strong { text-style: bold; }
         & > .line--mark { color: $foreground; text-style: bold underline; }
@@ -82,6 +86,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
     ) -> None:
         super().__init__(name=name, id=id, classes=classes)
         self._looks: dict[tuple[str, str, bool], Style] = {}
+        self._width = 0
 
     # What a subclass says about itself
 
@@ -115,8 +120,9 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         """Fit the scrollbar to the lines; unlike Textual's it is drawn only when something of it changed."""
         self._refresh_scrollbars()
         if self.show_vertical_scrollbar:
-            self.vertical_scrollbar.window_virtual_size = virtual_size.height
-            self.vertical_scrollbar.window_size = self.container_size.height
+            window = self.container_size.height
+            self.vertical_scrollbar.window_virtual_size = max(window, virtual_size.height)  # equal: no thumb
+            self.vertical_scrollbar.window_size = window
         self.scroll_y = self.validate_scroll_y(self.scroll_y)
 
     @property
@@ -139,8 +145,19 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
                 style += Style(color=self.get_component_rich_style(f"line--{row}").color)
             if dim:
                 style += _DIM
+            for line_filter in super().get_line_filters():
+                if isinstance(line_filter, ANSIToTruecolor):
+                    style = line_filter.truecolor_style(style, self.background_colors[1].rich_color)
             self._looks[key] = style
         return style
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Without the one that ``look`` applies once for all, which would look at every piece of every line."""
+        return [
+            line_filter
+            for line_filter in super().get_line_filters()
+            if not isinstance(line_filter, ANSIToTruecolor)
+        ]
 
     def line(
         self,
@@ -193,8 +210,12 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
                 break
         return segments, used
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self._width = self.line_width  # asked once for all lines: it costs as much as drawing one
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
-        width = self.line_width
+        width = self._width
         line = y + self.scroll_offset.y
         if line >= self.line_count or not width:
             return Strip.blank(width, self.look())

@@ -28,10 +28,15 @@ class NoteStrip(Static):
     }
     """
 
+    _said = ""
+
     def on_mount(self) -> None:
         self.display = False
 
     def say(self, text: str) -> None:
+        if text == self._said:
+            return  # laying out the screen anew costs as much as painting a list
+        self._said = text
         self.display = bool(text)
         self.update(Content.assemble(("· ", "$text-muted"), content(text)) if text else "")
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from textual.color import Color
 
 from core.errors import IndexUnavailable
 from tui.widgets.line_list import LineList
@@ -212,9 +213,19 @@ async def test_old_rows_are_dimmed_until_the_new_ones_are_there(
     async with look.showing(widget, 70, 12):
         widget.show(make.report())
         widget.set_pending(True)
-        assert all(segment.style is not None and segment.style.dim for segment in widget.render_line(2))
-        widget.show(make.report(query="next"))
-        assert not any(segment.style is not None and segment.style.dim for segment in widget.render_line(2))
+        ground = widget.background_colors[1]
+
+        def contrasts() -> list[float]:
+            """How far the colour of each piece of a line is from the ground."""
+            styles = [segment.style for segment in widget.render_line(2) if segment.text.strip()]
+            assert not any(style.dim for style in styles)  # blended here, not left to the terminal
+            return [
+                abs(Color.from_rich_color(style.color).brightness - ground.brightness) for style in styles
+            ]
+
+        dimmed = contrasts()
+        widget.set_pending(False)
+        assert all(low < high * 0.75 for low, high in zip(dimmed, contrasts(), strict=True))
 
 
 async def test_matched_words_are_bold_and_underlined(make: SimpleNamespace, look: SimpleNamespace) -> None:
