@@ -55,10 +55,28 @@ def search_everywhere(
     notes = [f"{len(reports)} indexes searched; merged by rank position, since their scores do not compare"]
     if missing:
         notes.append(
-            f"{len(missing)} workspaces have no index yet and were not searched: {', '.join(missing[:6])}"
+            f"not searched, since there is no index yet: {', '.join(missing[:6])}"
+            + (f" and {len(missing) - 6} more" if len(missing) > 6 else "")
+            + "; `memdeck reindex --workspace NAME` makes one"
         )
     for report in reports:
         notes += [note for note in report.notes if note not in notes]
+    if first.mode == "newest" and request.limit is not None:
+        also = also[: request.limit]
+    if request.limit is not None and len(hits) > request.limit:
+        limit = request.limit
+        dropped = [
+            *(
+                replace(
+                    hit, rank=0, reason="cut", stage="cut",
+                    why=f"place {place} of all workspaces, after the {limit} results that are shown",
+                )
+                for place, hit in enumerate(hits[limit:], limit + 1)
+            ),
+            *dropped,
+        ]  # fmt: skip
+        hits = hits[:limit]
+        kept = {places_of[hit.id] for hit in hits}
     ranked = tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits, 1))
     reasons = [report.empty_reason for report in reports if report.empty_reason]
     return replace(

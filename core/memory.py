@@ -30,7 +30,7 @@ from core.index.model import (
 from core.index.sync import Index
 from core.index.watcher import Watcher, WatchEvent
 from core.indexes import Edits, Indexes, indexed_hashes
-from core.opening import Opened, every_workspace, find_memory, find_workspace
+from core.opening import Opened, every_workspace, find_memory, find_workspace, name_others
 from core.search.report import (
     Also,
     Factors,
@@ -372,6 +372,8 @@ class Memory:
                 f"there is no memory at {self._root.path}: choose another with --root, or try `memdeck demo`"
             )
             report = replace(report, notes=(missing, *report.notes))
+        elif not everywhere and not report.hits and (elsewhere := name_others(self._root, self.workspace)):
+            report = replace(report, notes=(elsewhere, *report.notes))
         return replace(report, ms=round((time.perf_counter() - started) * 1000, 3))
 
     def recall(self, query: str, *, limit: int | None = None, min_score: float | None = None) -> SearchReport:

@@ -130,6 +130,20 @@ def _named_folders(root: Root) -> list[str]:
     return [name for name in workspace_folders(root) if is_text_name(name)]
 
 
+def name_others(root: Root, workspace: str) -> str:
+    """What to say when a folder's workspace does not exist, but others do ("" otherwise)."""
+    if not workspace or os.path.isdir(os.path.join(root.path, workspace)):
+        return ""
+    others = _named_folders(root)
+    if not others:
+        return ""
+    names = ", ".join(others[:4]) + (f" and {len(others) - 4} more" if len(others) > 4 else "")
+    return (
+        f"there is no workspace {workspace} (this folder's) here: choose one with --workspace ({names}), "
+        "or search --everywhere"
+    )
+
+
 def find_workspace(root: Root, wanted: str, names: HumanNames) -> str:
     """Find a workspace by folder name, unique prefix, or the ``org/repo`` or path it was derived from."""
     folders = _named_folders(root)

@@ -217,6 +217,12 @@ class Searcher:
         if profile == "tuned":
             notes.append("tuned: not what your agent gets")
             bring_in_step(database)
+        usual = self.settings.search.max_results
+        if request.limit is not None and request.limit != usual and query.text:
+            notes.append(
+                f"at most {request.limit} results: the rules look at 3 × as many candidates, so scores and order "
+                f"can differ from those of the usual {usual}"
+            )
         asked = self._query_vector(database, request, query)
         return SearchContext(
             workspace=index.folder,
@@ -230,6 +236,7 @@ class Searcher:
             vector_failed=asked.failed,
             tuned=self.tuned,
             floor_given=request.min_score is not None,
+            limit_given=request.limit is not None,
         )
 
     def _query_vector(self, database: Database, request: SearchRequest, query: Query) -> QueryVector:

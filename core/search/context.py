@@ -25,7 +25,8 @@ class SearchContext:
     """What a search needs besides the query: whose index it is, and how its paths are told apart.
 
     ``vector`` is the embedded query, if there is one; else ``no_vector`` says why, and ``vector_failed``
-    that embedding was tried and failed.  ``floor_given``: the floor is the person's own for this search.
+    that embedding was tried and failed.  ``floor_given``, ``limit_given``: floor and number of results are
+    the person's own for this search.
     """
 
     workspace: str
@@ -39,6 +40,7 @@ class SearchContext:
     vector_failed: bool = False
     tuned: TunedParams = field(default_factory=TunedParams)
     floor_given: bool = False
+    limit_given: bool = False
 
 
 class Timer:

@@ -33,7 +33,9 @@ def search_index(
     """
     timer = Timer()
     if not query.text and context.vector is None:
-        return _newest(connection, query, context, timer)
+        return _newest(
+            connection, query, context, timer, limit=params.max_results if context.limit_given else None
+        )
     with timer.stage("keywords", _keywords_note(query)):
         keywords = query.keywords
     if context.profile == "tuned":
@@ -210,9 +212,12 @@ def _also(item: AlsoRow, context: SearchContext) -> Also:
     )
 
 
-def _newest(connection: apsw.Connection, query: Query, context: SearchContext, timer: Timer) -> SearchReport:
+def _newest(
+    connection: apsw.Connection, query: Query, context: SearchContext, timer: Timer, *, limit: int | None
+) -> SearchReport:
     with timer.stage("newest", "no query: the newest chunks"):
-        rows = fetch_newest(connection, NEWEST_LIMIT, context.curated_paths, query.filters, context.now)
+        most = NEWEST_LIMIT if limit is None else max(limit, NEWEST_LIMIT)
+        rows = fetch_newest(connection, most, context.curated_paths, query.filters, context.now)[:limit]
     # The agent finds nothing for an empty query, so these are no hits.
     also = tuple(_also(AlsoRow(row, "newest", ()), context) for row in rows)
     return SearchReport(

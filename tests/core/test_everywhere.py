@@ -39,12 +39,27 @@ def test_lists_are_merged_by_place_and_marked_so(place: MemoryDesk) -> None:
     assert any("merged by rank position" in note for note in report.notes)
 
 
+def test_a_limit_holds_for_all_workspaces_together(place: MemoryDesk) -> None:
+    memory = filled(place)
+    every = memory.search("harbor", everywhere=True, min_score=0.0, limit=3)
+    assert [hit.rank for hit in every.hits] == [1, 2, 3]
+    assert {hit.workspace for hit in every.hits} > {""}
+    assert "place 4 of all workspaces, after the 3 results that are shown" in {
+        hit.why for hit in every.dropped
+    }
+    assert not {hit.id for hit in every.hits} & {hit.id for hit in every.dropped}
+    newest = memory.search("", everywhere=True, limit=2).also
+    assert len(newest) == 2
+    assert newest == memory.search("", everywhere=True).also[:2]
+
+
 def test_a_workspace_without_an_index_is_counted_and_gets_none(place: MemoryDesk) -> None:
     memory = filled(place)
     before = tree(place.root, no_index)
     report = memory.search("basalt", everywhere=True)
     assert report.hits == ()
-    assert any("1 workspaces have no index yet" in note and "third-00000003" in note for note in report.notes)
+    said = "not searched, since there is no index yet: third-00000003; `memdeck reindex --workspace NAME` makes one"
+    assert said in report.notes
     assert not (place.root / "third-00000003" / "index.sqlite").exists()
     assert tree(place.root, no_index) == before
     memory.at("third-00000003").sync()

@@ -149,3 +149,21 @@ def test_a_filter_narrows_what_is_listed_apart_too(desk: MemoryDesk) -> None:
     assert {item.source for item in memory.search("8080").also} == {"global", "session"}
     assert {item.source for item in memory.search("8080 source:global").also} == {"global"}
     assert memory.search("8080 trust:verified").also == ()
+
+
+def test_another_limit_is_said_to_change_the_candidates(desk: MemoryDesk) -> None:
+    memory = desk.open()
+    note = "at most 2 results: the rules look at 3 × as many candidates, so scores and order can differ"
+    assert any(said.startswith(note) for said in memory.search("harbor", limit=2).notes)
+    assert not any("at most" in said for said in memory.search("harbor", limit=6).notes)
+    assert not any("at most" in said for said in memory.search("harbor").notes)
+    assert len(memory.search("", limit=2).also) == 2
+    assert memory.search("", limit=2).also == memory.search("").also[:2]
+
+
+def test_where_the_folder_has_no_workspace_the_others_are_named(desk: MemoryDesk) -> None:
+    memory = desk.open(workspace=None)
+    (note,) = [said for said in memory.search("copper").notes if "--workspace" in said]
+    assert f"there is no workspace {memory.workspace} (this folder's) here" in note
+    assert WS in note
+    assert not any("--workspace" in said for said in desk.open().search("nothing").notes)
