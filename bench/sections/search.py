@@ -55,7 +55,7 @@ def _section(place: Ground, size: str, count: int, rounds: int, reference: bool)
                         [percentile(found, share) for found in times[name]],
                         [percentile(found, share) for found in times[PEER]],
                         PEER,
-                        bar=1.5,
+                        bar=None if reference else 1.5,  # there the reference is the bar
                     )
             if reference:
                 low, high = REFERENCE[kind]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from core.index.chunker import heading_level
 from core.rust_text import trim
@@ -10,6 +11,7 @@ from core.rust_text import trim
 _CONTEXT = re.compile(r"\[Context: (.*)\]\n\n")
 
 
+@lru_cache(2_048)  # while a person types, the same chunks come back with every key
 def heading_of(text: str) -> str:
     """Return the first heading of a chunk without its marks, else the last of its context, else ""."""
     match = _CONTEXT.match(text) if text.startswith("[Context: ") else None

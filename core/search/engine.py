@@ -175,12 +175,11 @@ def _why(
 
 def sunk_by(factors: Factors) -> str:
     """Name the factor that took most of a score."""
-    losses = {
-        "text": factors.merged if factors.text is None else factors.text,
-        "decay": factors.decay,
-        "source weight": factors.source_weight,
-    }
-    name, value = min(losses.items(), key=lambda item: item[1])
+    name, value = "text", factors.merged if factors.text is None else factors.text
+    if factors.decay < value:
+        name, value = "decay", factors.decay
+    if factors.source_weight < value:
+        name, value = "source weight", factors.source_weight
     if name == "text":
         return f"text match {value:.2f} of the best"
     if name == "decay":

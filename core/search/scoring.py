@@ -11,6 +11,7 @@ import math
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from core.index.chunker import heading_level
 from core.rust_text import lines, trim
@@ -208,6 +209,7 @@ def _text_scores(candidates: Iterable[Candidate]) -> dict[int, float]:
     return dict(zip([key for key, _ in matched], normalise_ranks([rank for _, rank in matched]), strict=True))
 
 
+@lru_cache(2_048)  # while a person types, the same chunks come back with every key
 def is_content_free(text: str, source: str) -> bool:
     """True for a chunk of only headings, blanks and HTML comments, or a scaffold in a curated source.
 

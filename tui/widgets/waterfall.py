@@ -208,7 +208,13 @@ def _merge_words(factors: Factors, weights: tuple[float, float] | None, profile:
         return (f"{vector_weight}·{vector}",)
     text = fmt.number(factors.text)
     long = f"max({text_weight}·{text}+{vector_weight}·{vector}, {text})"
-    return (long, f"max({text_weight}t+{vector_weight}v, t)", "text+vector")
+    # The text stays where the mean would be less: without that a merge of 1.00 and .60 that is 1.00 is a riddle.
+    short = (
+        "text, the mean is less"
+        if factors.text is not None and factors.merged <= factors.text
+        else "their mean"
+    )
+    return (long, short, short.partition(",")[0])
 
 
 def _decay_words(hit: Hit) -> tuple[str, ...]:

@@ -125,7 +125,9 @@ def test_a_reader_that_has_gone_is_no_error(tmp_path: Path) -> None:
 def test_a_terminal_that_is_not_utf8_gets_escapes(tmp_path: Path) -> None:
     latin = {**environ(tmp_path), "PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0"}
     (tmp_path / "own.toml").write_text('[embedding]\nmodel = "配"\n', encoding="utf-8")
-    done = subprocess.run(memdeck("config", "get", "embedding.model"), capture_output=True, env=latin, check=True)
+    done = subprocess.run(
+        memdeck("config", "get", "embedding.model"), capture_output=True, env=latin, check=True
+    )
     assert done.stdout == b"\\u914d\n"
 
 
