@@ -36,7 +36,12 @@ PICTURES = (
     Picture("search", (132, 40), ("slash", *typed("refresh token rotation"), "escape", "j")),
     Picture("browse", (132, 40), ()),
     Picture("also", (100, 30), ("slash", *typed("1.0.21"), "escape")),
-    Picture("narrow", (60, 24), ("slash", *typed("deploy rollback"), "escape")),
+    Picture("why", (120, 34), ("slash", *typed("refresh token rotation"), "escape", "w", "j", "j")),
+    Picture(
+        "lab",
+        (140, 42),
+        ("slash", *typed("refresh token rotation"), "escape", "L", *["j"] * 3, *["minus"] * 4),
+    ),
 )
 
 
