@@ -20,6 +20,7 @@ from core.store.layout import DREAM_LIMIT, Root, is_scaffold, printable
 from core.store.listing import list_memory
 from core.store.model import Overview, Problem, RootInfo, WorkspaceInfo
 from core.store.reading import read_head
+from core.wording import plural
 
 HUGE_CHUNK = 4 * MAX_BYTES
 
@@ -62,7 +63,9 @@ def _roots(patient: Patient) -> Iterator[Finding]:
             "Start the agent once, choose another root with --root, or try `memdeck demo`.",
         )
     else:
-        yield Finding("ok", "memory", f"{printable(main.path)} with {len(main.workspaces)} workspaces")
+        yield Finding(
+            "ok", "memory", f"{printable(main.path)} with {plural(len(main.workspaces), 'workspace')}"
+        )
     if overview.banner:
         yield Finding("warning", "memory", overview.banner)
     for note in overview.notes:
@@ -71,15 +74,20 @@ def _roots(patient: Patient) -> Iterator[Finding]:
         yield Finding("info", "memory", "the memory is read-only; indexes are kept in the cache dir")
     for root in overview.roots:
         for workspace in root.workspaces:
-            yield from _workspace(workspace)
+            yield from _workspace(workspace, _whose(root))
         if root.global_past_dream_limit:
             yield _past_limit(f"{printable(root.path)}/MEMORY.md")
 
 
-def _workspace(workspace: WorkspaceInfo) -> Iterator[Finding]:
-    name = printable(workspace.folder)
+def _whose(root: Root | RootInfo) -> str:
+    """What tells a workspace of an agent's own memory from the one of that name in the main memory."""
+    return "" if root.kind == "main" else f" of agent memory {printable(root.name)}"
+
+
+def _workspace(workspace: WorkspaceInfo, whose: str) -> Iterator[Finding]:
+    name = (printable(workspace.folder) or "this root") + whose
     if workspace.past_dream_limit:
-        yield _past_limit(f"{name}/MEMORY.md")
+        yield _past_limit(f"{printable(workspace.path)}/MEMORY.md" if whose else f"{name}/MEMORY.md")
     if workspace.near_duplicates:
         others = ", ".join(printable(other) for other in workspace.near_duplicates)
         yield Finding(
@@ -94,8 +102,8 @@ def _workspace(workspace: WorkspaceInfo) -> Iterator[Finding]:
         yield Finding(
             "info",
             "dream",
-            f"{name}: {workspace.stranded} logs are older than the last dream; the agent's gate never lists "
-            "them again",
+            f"{name}: {plural(workspace.stranded, 'log is', 'logs are')} older than the last dream; the agent's "
+            f"gate never lists {'it' if workspace.stranded == 1 else 'them'} again",
         )
 
 
@@ -148,6 +156,7 @@ def _has_note(text: str) -> bool:
 
 def _index(patient: Patient, root: Root, folder: str, index: Index) -> Iterator[Finding]:
     name = printable(folder) if folder else ("global memory" if not root.flat else printable(root.path))
+    name += _whose(root)
     current = (root, folder) == (patient.root, patient.workspace)
     if not current and not index.exists():
         yield Finding("info", "index", f"{name}: no index yet")
@@ -176,13 +185,15 @@ def _index(patient: Patient, root: Root, folder: str, index: Index) -> Iterator[
         yield Finding(
             "warning",
             "index",
-            f"{name}: {status.foreign} rows belong to another workspace; the agent sees them",
-            "`memdeck reindex` removes them.",
+            f"{name}: {plural(status.foreign, 'row belongs', 'rows belong')} to another workspace; the agent "
+            f"sees {'it' if status.foreign == 1 else 'them'}",
+            f"`memdeck reindex` removes {'it' if status.foreign == 1 else 'them'}.",
         )
     database = index.database()
     if database is not None:
         yield from _database(name, database)
-    what = f"{status.chunks} chunks of {status.files} files, journal {status.journal_mode}, {status.vectors}"
+    holds = f"{plural(status.chunks, 'chunk')} of {plural(status.files, 'file')}"
+    what = f"{holds}, journal {status.journal_mode}, {status.vectors}"
     yield Finding("ok", "index", f"{name}: {what}")
     yield from _unlisted(name, root, folder, synced)
 
@@ -219,12 +230,13 @@ def _database(name: str, database: Database) -> Iterator[Finding]:
 
 def _unlisted(name: str, root: Root, folder: str, synced: SyncReport) -> Iterator[Finding]:
     listed = len(list_memory(root, folder).files)
-    if synced.files_seen > listed:
+    more = synced.files_seen - listed
+    if more > 0:
         yield Finding(
             "info",
             "index",
-            f"{name}: {synced.files_seen - listed} indexed files are not in the agent's own listing; its watcher "
-            "took them up",
+            f"{name}: {plural(more, 'indexed file is', 'indexed files are')} not in the agent's own listing; its "
+            f"watcher took {'it' if more == 1 else 'them'} up",
         )
 
 
@@ -243,13 +255,22 @@ def _settings(patient: Patient) -> Iterator[Finding]:
             f"it: the shared index always uses {MAX_BYTES}/{OVERLAP_CHARS}",
         )
     origin = settings.origin("memory.search.min_score")
-    yield Finding("info", "settings", f"floor {settings.search.min_score:g} ({origin})")
+    yield Finding(
+        "info",
+        "settings",
+        f"what scores below the floor {settings.search.min_score:g} ({origin}) is not recalled",
+        "`memdeck search --explain QUERY` shows what falls below it; `memdeck config set search.min_score X` "
+        "moves it.",
+    )
 
 
 def _vectors(state: EmbeddingState) -> Finding:
     if state.state == "none":
         return Finding("info", "vectors", f"text only: {state.reason}", state.hint)
-    counts = f"{state.stored} texts have a vector, {state.missing} are missing, {state.skipped} can have none"
+    counts = (
+        f"{plural(state.stored, 'text has', 'texts have')} a vector, {plural(state.missing, 'is', 'are')} missing, "
+        f"{state.skipped:,} can have none"
+    )
     if state.state == "changed":
         return Finding("warning", "vectors", f"paused: {state.reason}", "`memdeck reindex --vectors --again`")
     if state.state == "unconfirmed":

@@ -77,7 +77,7 @@ class Indexes:
             if left or report.behind:
                 missed.append(f"{where}: in use, not yet; it follows at its next sync")
             else:
-                reached.append(where)
+                reached.append(f"its rows taken out of {where}")
         return reached, missed
 
     def interrupt(self) -> None:

@@ -25,7 +25,7 @@ _PLACES = {"--root": "root", "--workspace": "workspace", "--cwd": "cwd"}
 
 
 def plain_start(argv: Sequence[str], state: State) -> tuple[State, bool] | None:
-    """Read a command line that only opens the app: ``[demo] [--root DIR] [--workspace NAME] [--cwd DIR]``.
+    """Read a command line that only opens the app: ``[--root DIR] [--workspace NAME] [--cwd DIR] [demo]``.
 
     Returns where to look and whether it is the demo, or None when the line says more than that: the
     command line proper then reads it.  Typer and what it loads cost as much as the app's own start.
@@ -38,7 +38,7 @@ def plain_start(argv: Sequence[str], state: State) -> tuple[State, bool] | None:
         if word == "demo" and not demo:
             demo = True
             continue
-        if name not in _PLACES:
+        if name not in _PLACES or demo:
             return None
         given = value if equals else next(words, "")
         if not given or given.startswith("-"):
@@ -136,6 +136,8 @@ def keep_demo(state: State, target: Path) -> int:
     Raises:
         UsageError: the folder is not empty.
     """
+    from shlex import quote
+
     from core.clock import clock_from
     from core.demo import prepare
 
@@ -144,5 +146,11 @@ def keep_demo(state: State, target: Path) -> int:
     memory.fill_vectors()
     memory.close()
     out(made.root)
-    say(f"A demo memory. Look at it with: memdeck ls --root {made.root} --workspace {made.workspace}")
+    # The demo's own home stays out of this: a shell keeps the person's.
+    exports = (f"{name}={quote(value)}" for name, value in made.environ.items() if name != "HOME")
+    say("A demo memory. In a shell of its own:")
+    say(f"  cd {quote(str(made.cwd))}")
+    say(f"  export {' '.join(exports)}")
+    say("  memdeck")
+    say("  memdeck search --profile tuned how do we log people in")
     return 0

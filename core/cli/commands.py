@@ -9,7 +9,7 @@ import typer
 
 from core.cli.app import keep_demo, open_app, open_demo
 from core.cli.config import config
-from core.cli.console import State, out
+from core.cli.console import out
 from core.cli.evaluate import evaluate
 from core.cli.options import Cwd, Root, Workspace, located
 from core.cli.reading import ls, search, show, why
@@ -20,12 +20,12 @@ Exit codes:
   0    done; a search that finds nothing says why on stderr and is done too
   1    failed, declined, or (doctor) not healthy
   2    the command line, a setting or the place asked for is wrong
-  3    there is no such path or chunk
+  3    there is no such path, chunk or line
   70   a defect in memdeck
   130  interrupted
 
 Data goes to stdout, everything else to stderr. --root, --workspace and --cwd are taken before and after a
-verb. docs/json.md describes what --json prints."""
+verb. json.md in the project's docs/ describes what --json prints."""
 
 app = typer.Typer(
     name="memdeck",
@@ -76,8 +76,13 @@ def start(
             raise typer.Exit(code)
 
 
+for verb in (ls, show, search, why, reindex, doctor, clear, gc):
+    app.command()(located(verb))
+
+
+@app.command()
 def demo(
-    state: State,
+    ctx: typer.Context,
     keep: Annotated[
         Path | None,
         typer.Option("--keep", metavar="DIR", help="Write it to DIR instead, and do not open it."),
@@ -91,12 +96,10 @@ def demo(
 
     Nothing of yours is touched; no key and no network is needed.
     """
-    code = open_demo(state) if keep is None else keep_demo(state, keep)
+    code = open_demo(ctx.obj) if keep is None else keep_demo(ctx.obj, keep)
     if code:
         raise typer.Exit(code)
 
 
-for verb in (ls, show, search, why, reindex, doctor, clear, gc, demo):
-    app.command()(located(verb))
 app.command(name="eval")(located(evaluate))
 app.add_typer(config, name="config")

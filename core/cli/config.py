@@ -86,6 +86,7 @@ def get(
             out(visible(row.value) if isinstance(row.value, str) else shown(row.value))
         if not as_json:
             say(f"{row.key}{' is unset' if row.value is None else ''}: {row.help} ({row.origin})")
+        say_problems(settings)
         return
     rows = settings.rows()
     if as_json:

@@ -9,9 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
+from core.errors import UsageError
 from core.safetext import visible
 
 if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
     from core.memory import Memory
     from core.settings import Settings
 
@@ -26,10 +29,21 @@ class Opener(Protocol):
 
 @dataclass(slots=True)
 class Course:
-    """How far a command has got: which memories are open, and whether it has begun to change something."""
+    """How far a command has got: which memories are open, and whether it has begun to change something.
+
+    ``aside``: a folder that is gone at the end, for what a memory that is not there would leave behind.
+    """
 
     opened: list[Memory] = field(default_factory=list)
     changing: bool = False
+    aside: TemporaryDirectory[str] | None = None
+
+    def end(self) -> None:
+        """Close what is open and remove what was put aside."""
+        for memory in self.opened:
+            memory.close()
+        if self.aside is not None:
+            self.aside.cleanup()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +76,14 @@ class State:
         return opener(self.root, workspace=self.workspace, cwd=self.cwd, environ=self.environ)
 
     def open(self) -> Memory:
-        """Open the memory for a verb: what is wrong in the settings is said, and it is closed at the end."""
-        memory = self.memory()
+        """Open the memory for a verb: what is wrong in the settings is said, and it is closed at the end.
+
+        Raises:
+            UsageError: ``--root`` or ``--cwd`` names no folder.
+        """
+        _check_folder("--root", self.root)
+        _check_folder("--cwd", self.cwd)
+        memory = self._leaving_nothing().memory()
         self.course.opened.append(memory)
         say_problems(memory.settings)
         return memory
@@ -71,11 +91,44 @@ class State:
     def settings(self) -> Settings:
         """The settings alone, without opening a memory."""
         from core.settings import load_settings
-        from core.store.layout import default_root, grok_home_of
+        from core.store.layout import grok_home_of
 
-        home = self.environ.get("HOME") or os.path.expanduser("~")
-        root = self.root or default_root(self.environ, home)
-        return load_settings(self.environ, grok_home=grok_home_of(root), home=home)
+        root = self.root or self._default_root()
+        return load_settings(self.environ, grok_home=grok_home_of(root), home=self._home())
+
+    def _home(self) -> str:
+        return self.environ.get("HOME") or os.path.expanduser("~")
+
+    def _default_root(self) -> str:
+        from core.store.layout import default_root
+
+        return default_root(self.environ, self._home())
+
+    def _leaving_nothing(self) -> State:
+        """The same; while the agent has no memory yet, with a state folder that is gone at the end.
+
+        Every search opens an index, and where there is no memory it would lie in the cache for good.
+        """
+        if self.root is not None or os.path.isdir(self._default_root()):
+            return self
+        from tempfile import TemporaryDirectory
+
+        try:
+            self.course.aside = TemporaryDirectory(prefix="memdeck-", ignore_cleanup_errors=True)
+        except OSError:
+            return self
+        return replace(self, environ={**self.environ, "MEMDECK_STATE": self.course.aside.name})
+
+
+def _check_folder(option: str, path: str | None) -> None:
+    if path is None or os.path.isdir(path):
+        return
+    what = "is not a folder" if os.path.exists(path) else "is not there"
+    raise UsageError(
+        f"{option} {path} {what}",
+        data="Nothing was done.",
+        hint=f"Give a folder that exists, or leave out {option}.",
+    )
 
 
 def out(text: str) -> None:
@@ -113,9 +166,9 @@ def say_problems(settings: Settings) -> None:
             say(f"memdeck: {problem}")
 
 
-def width() -> int:
-    """Columns to fill: the terminal's, at least 60; 100 when stdout is no terminal."""
-    return max(60, shutil.get_terminal_size((100, 24)).columns)
+def width(elsewhere: int = 100) -> int:
+    """Columns to fill: the terminal's, at least 60; ``elsewhere`` when stdout is no terminal."""
+    return max(60, shutil.get_terminal_size((elsewhere, 24)).columns)
 
 
 def is_terminal() -> bool:

@@ -54,8 +54,7 @@ def _run(argv: list[str], state: State) -> int:
     except Exception as error:
         return _internal(error, state)
     finally:
-        for memory in state.course.opened:
-            memory.close()
+        state.course.end()
 
 
 def _call(argv: list[str], state: State) -> int:

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from core.cli.render import cut, plural, table
+from core.cli.render import cut, table, wrapped
 from core.evaluation.model import EvalReport, Share
 from core.safetext import visible_line
 from core.search.metrics import Interval
+from core.wording import plural
 
 _STAGES = {"content": "content-free", "words": "no shared word", "bm25": "BM25 place", "near": "not near"}
+
+_LEGEND = (
+    "recall@N: the share of the right chunks that is among the first N. MRR: 1 / the place of the first right one. "
+    "nDCG@10: how far up the right ones stand. All three are means over the queries, 1 is best. forbidden: hits "
+    "among the first five that were judged wrong. p50, p95: milliseconds of one search. @5 − agent: recall@5 minus "
+    "that of the arm agent, with its interval."
+)
 
 
 def evaluation(report: EvalReport, width: int) -> str:
     """The whole report, tables one under the other."""
-    parts = [_arms(report), _halves(report), _classes(report), _misses(report, width)]
+    parts = [_arms(report, width), _halves(report), _classes(report), _misses(report, width)]
     parts += [_ablation(report), *(_sweeps(report))]
     return "\n\n".join(part for part in parts if part)
 
 
-def _arms(report: EvalReport) -> str:
+def _arms(report: EvalReport, width: int) -> str:
     head = [
         "arm",
         "recall@1",
@@ -51,7 +59,7 @@ def _arms(report: EvalReport) -> str:
     title = plural(report.queries, "query", "queries")
     if report.half != "all":
         title += f" of the half {report.half}"
-    return "\n".join([title, *table(rows, right=range(1, 10))])
+    return "\n".join([title, *table(rows, right=range(1, 10)), "", *wrapped(_LEGEND, width)])
 
 
 def _interval(value: Interval | None) -> str:

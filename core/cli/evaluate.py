@@ -58,8 +58,9 @@ def evaluate(
     memdeck eval mine.toml --variant low=search.min_score=0.4
     memdeck eval --shipped --sweep tuned.text=0.5,1,1.5,2
 
-    Without FILE: what was judged in the app for this workspace. docs/evaluation.md describes the file, the arms
-    and the measures.
+    Without FILE: what was judged in the app for this workspace. Prints recall, MRR, nDCG, forbidden hits and
+    time of each arm, and below them what each column means; evaluation.md in the project's docs/ describes
+    the file, the arms and the measures.
     """
     from core.cli import evaljson, evalout, jsonout
     from core.evaluation.run import Options

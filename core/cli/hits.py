@@ -2,38 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from core.cli.render import LETTERS, cells, cut, pad, short_path, table
 from core.safetext import visible_line
 from core.search.report import Also, Factors, Hit, SearchReport, Stage, WhyReport
+from core.store.layout import MEMORY_FILE
+from core.wording import plural
 
 _ALIGNED = 40
+_EMPTY = {"only stop words": "only stop words, numbers and single letters"}
 _REASONS = {"content_free": "no content", "below_floor": "below the floor", "cut": "past the last result"}
 
 
 class Where:
-    """Shortens paths for one memory."""
+    """Names chunks of one memory, all in one spelling that ``show`` and ``--chunk`` take back.
 
-    def __init__(self, root: str, workspace: str) -> None:
+    ``everywhere``: paths begin at the root, since the workspaces are many.
+    """
+
+    def __init__(self, root: str, workspace: str, *, everywhere: bool = False) -> None:
         self.root = root
         self.workspace = workspace
+        self.everywhere = everywhere
+        self._places: dict[str, str] = {}
+
+    def know(self, items: Iterable[Hit]) -> None:
+        """Remember the lines of these, for rows that name one by its id alone."""
+        self._places.update((item.id, self.place(item)) for item in items)
 
     def place(self, item: Hit | Also | WhyReport) -> str:
-        """``MEMORY.md:24-31``, lines 1-based inclusive."""
-        path = visible_line(short_path(item.path, self.root, self.workspace))
+        """``MEMORY.md:24-31 #3``: lines 1-based inclusive, and the chunk's number in its file."""
+        chunk_id = item.chunk_id if isinstance(item, WhyReport) else item.id
         lines = (
             f"{item.start_line}" if item.end_line <= item.start_line else f"{item.start_line}-{item.end_line}"
         )
-        return f"{path}:{lines}"
+        return f"{self._path(item.path)}:{lines} #{visible_line(chunk_id.rpartition(':')[2])}"
 
     def chunk(self, chunk_id: str) -> str:
-        """A chunk as ``--chunk`` takes it: ``PATH#N`` where that is short and certain, else its id."""
+        """The same for an id; without the lines where they are not known."""
         path, _, ordinal = chunk_id.rpartition(":")
-        inside = bool(self.workspace) and path.startswith(f"{self.root}/{self.workspace}/")
-        if not inside:
-            return visible_line(chunk_id)
-        return visible_line(f"{short_path(path, self.root, self.workspace)}#{ordinal}")
+        return self._places.get(chunk_id) or f"{self._path(path)} #{visible_line(ordinal)}"
+
+    def _path(self, path: str) -> str:
+        if self.workspace and path == f"{self.root}/{MEMORY_FILE}":
+            # Named alone it would be the workspace's own.
+            return visible_line(path if self.everywhere else f"../{MEMORY_FILE}")
+        return visible_line(short_path(path, self.root, "" if self.everywhere else self.workspace))
 
 
 def best_line(snippet: str, matched: Sequence[str]) -> str:
@@ -50,6 +65,7 @@ def best_line(snippet: str, matched: Sequence[str]) -> str:
 
 def search(report: SearchReport, where: Where, columns: int, *, explain: bool = False) -> str:
     """Hits, then what fell out (``explain``), what the agent misses, and the stages (``explain``)."""
+    where.know((*report.hits, *report.dropped))
     blocks = []
     head = _rows(report.hits, where, columns)
     for line, hit in zip(head, report.hits, strict=True):
@@ -58,7 +74,7 @@ def search(report: SearchReport, where: Where, columns: int, *, explain: bool = 
             cut("     " + visible_line(best_line(hit.snippet, hit.matched)), columns),
         ]
         if explain:
-            lines += [f"     chunk {where.chunk(hit.id)}", *waterfall(hit, where)]
+            lines += waterfall(hit, where)
         blocks.append("\n".join(lines))
     gap = "\n\n" if explain else "\n"
     parts = [gap.join(blocks)] if blocks else []
@@ -116,11 +132,7 @@ def waterfall(hit: Hit, where: Where) -> list[str]:
     for name, words, value in (
         ("decay", _decay_words(hit), factors.decay),
         ("source", hit.source, factors.source_weight),
-        (
-            "access",
-            f"{factors.access_count} recall{'' if factors.access_count == 1 else 's'}",
-            factors.access,
-        ),
+        ("access", plural(factors.access_count, "recall"), factors.access),
     ):
         running *= value
         rows.append([name, words, f"× {value:.3f}", f"{running:.3f}"])
@@ -172,7 +184,7 @@ def _dropped(hits: Sequence[Hit], where: Where) -> str:
         [
             f"{hit.score:.2f}",
             LETTERS[hit.source],
-            where.chunk(hit.id),
+            where.place(hit),
             visible_line(hit.why) or _REASONS.get(hit.reason or "", ""),
         ]
         for hit in hits
@@ -209,6 +221,11 @@ def summary(report: SearchReport) -> str:
         count = f"{len(report.hits)} of {report.candidates} candidates"
     where = "everywhere" if report.everywhere else report.workspace or "global memory only"
     return f"{count}, {report.ms:.0f} ms, {report.mode}, profile {report.profile}, {where}"
+
+
+def nothing(report: SearchReport) -> str:
+    """Why there is no hit, in words."""
+    return _EMPTY.get(report.empty_reason, report.empty_reason) or "nothing was found"
 
 
 def why(report: WhyReport, where: Where) -> str:

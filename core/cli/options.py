@@ -20,7 +20,10 @@ Workspace = Annotated[
     typer.Option("--workspace", metavar="NAME", help="Folder name, unique beginning of it, or org/repo."),
 ]
 Cwd = Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="Take the workspace of this folder.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md) for a program to read.")]
+AsJson = Annotated[
+    bool,
+    typer.Option("--json", help="Print JSON for a program; json.md in the project's docs/ describes it."),
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 

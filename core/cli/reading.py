@@ -9,7 +9,9 @@ import typer
 
 from core.cli.console import State, out, say, width
 from core.cli.options import AsJson
-from core.cli.words import age_days, chosen_sources, finite
+from core.cli.words import age_days, chosen_sources, chunk_name, finite, path_and_number
+from core.errors import MemdeckError, NotFound
+from core.wording import plural
 
 if TYPE_CHECKING:
     from core.memory import Memory
@@ -27,7 +29,8 @@ def ls(
     memdeck ls
     memdeck ls --files --workspace acme/widgets
 
-    Human names, sizes, counts and marks; * is the workspace of this folder.
+    Human names, marks, how many logs there are and the size of MEMORY.md and all logs together; * is the
+    workspace of this folder.
     """
     from core.cli import jsonout, render
 
@@ -45,6 +48,10 @@ def ls(
         say(f"* {report.identity.reason}")
     if not any(root.exists for root in report.roots):
         say("There is no memory here yet; `memdeck demo` shows one.")
+    if files and not any(listed.values()):
+        name = memory.workspace
+        say(f"{name} holds no files yet." if name else "No workspace is selected, so no files are listed.")
+        say("  --workspace NAME lists those of another one.")
 
 
 def _files(memory: Memory) -> Mapping[str, Sequence[FileEntry]]:
@@ -69,21 +76,33 @@ def show(
     memdeck show MEMORY.md
     memdeck show sessions/2026-07-17-auth-1a2b3c4d.md --from 20 --lines 10
 
-    PATH is absolute, or relative to the workspace, or to the root.
+    PATH is absolute, or relative to the workspace, or to the root. Exits 3 when there is no such file, or when
+    it ends before line N of --from.
     """
     from core.cli import jsonout, render
 
-    text = state.open().read(path, first, lines)
+    try:
+        text = state.open().read(path, first, lines)
+    except NotFound as error:
+        hint = (
+            "PATH is absolute, or relative to the workspace or to the root; `memdeck ls --files` lists them."
+        )
+        raise NotFound(str(error), hint=hint, data=error.data) from None
+    if not text.lines and first > 1:
+        raise NotFound(
+            f"{path} has {plural(text.total, 'line')}, none from {first} on",
+            hint="Only the beginning of it is read: it is very large." if text.truncated else "",
+        )
     if as_json:
         out(jsonout.dumps(jsonout.show(text)))
         return
     out(render.show(text))
     if text.problem is not None:
-        say(f"{text.problem.path}: {text.problem.message}")
+        say(render.problem(text.problem))
     if text.link_target is not None:
         say(f"a link to {text.link_target}")
     if not text.lines:
-        say(f"the file has {render.plural(text.total, 'line')}, none from {first} on")
+        say("the file is empty")
     elif text.truncated:
         say("only the beginning is shown: the file is very large")
 
@@ -95,7 +114,16 @@ def search(
         bool, typer.Option("--explain", help="Every factor, what fell out, each stage.")
     ] = False,
     as_json: AsJson = False,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="At most N hits.")] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--limit",
+            min=1,
+            metavar="N",
+            help="At most N hits. It is the agent's max_results: 3 × N candidates are taken and scored beside each "
+            "other, so that another N can change scores and order.",
+        ),
+    ] = None,
     min_score: Annotated[float | None, typer.Option("--min-score", metavar="X", help="The floor.")] = None,
     source: Annotated[
         list[str] | None,
@@ -132,12 +160,11 @@ def search(
     if as_json:
         out(jsonout.dumps(jsonout.search(report)))
         return
-    # Everywhere, each hit names its own workspace.
-    where = hits.Where(memory.root, "" if report.everywhere else memory.workspace)
+    where = hits.Where(memory.root, memory.workspace, everywhere=report.everywhere)
     out(hits.search(report, where, width(), explain=explain))
     say(hits.summary(report))
     if not report.hits and report.mode != "newest":
-        say(report.empty_reason or "nothing was found")
+        say(hits.nothing(report))
     if report.dropped and not explain:
         say(f"{len(report.dropped)} fell out; --explain says why")
     for note in report.notes:
@@ -147,7 +174,9 @@ def search(
 def why(
     state: State,
     query: Annotated[list[str], typer.Argument(metavar="QUERY", hidden=True)],
-    chunk: Annotated[str, typer.Option("--chunk", metavar="ID", help="A chunk's id, or PATH#N.")],
+    chunk: Annotated[
+        str, typer.Option("--chunk", metavar="ID", help="PATH#N, a chunk's id, or as search prints it.")
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Say why a chunk is, or is not, a hit.
@@ -160,10 +189,29 @@ def why(
     from core.cli import hits, jsonout
 
     memory = state.open()
-    report = memory.why(" ".join(query), chunk)
+    name = chunk_name(chunk)
+    try:
+        report = memory.why(" ".join(query), name)
+    except NotFound as error:
+        raise NotFound(str(error), hint=_numbers(memory, name) or error.hint, data=error.data) from None
     if as_json:
         out(jsonout.dumps(jsonout.why(report)))
         return
     out(hits.why(report, hits.Where(memory.root, memory.workspace)))
     for note in report.notes:
         say(note)
+
+
+def _numbers(memory: Memory, chunk: str) -> str:
+    """How many chunks the file has that was asked for; nothing when the number is among them."""
+    path, number = path_and_number(chunk)
+    if number is None:
+        return ""
+    try:
+        count = len(memory.spans(path))
+    except MemdeckError:
+        return "`memdeck ls --files` lists the files."
+    if number < count:
+        return ""
+    held = f"{plural(count, 'chunk')}, #0 to #{count - 1}" if count else "no chunks: it is empty"
+    return f"{path} has {held}."

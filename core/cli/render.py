@@ -5,9 +5,20 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
-from core.index.model import DoctorReport, SyncReport
+from core.index.model import DoctorReport, IndexStatus, SyncReport
 from core.safetext import visible_line
-from core.store.model import FileEntry, FileText, GcReport, Overview, Receipt, RootInfo, WorkspaceInfo
+from core.store.layout import printable
+from core.store.model import (
+    FileEntry,
+    FileText,
+    GcReport,
+    Overview,
+    Problem,
+    Receipt,
+    RootInfo,
+    WorkspaceInfo,
+)
+from core.wording import plural
 
 LETTERS = {"global": "G", "workspace": "W", "session": "S"}
 
@@ -70,8 +81,22 @@ def short_path(path: str, root: str, workspace: str) -> str:
     return path[len(root) + 1 :] if path.startswith(f"{root}/") else path
 
 
-def plural(count: int, one: str, many: str | None = None) -> str:
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+def wrapped(text: str, columns: int) -> list[str]:
+    """Break between words so that no line is wider; a word that is (a path) stands whole on its own line."""
+    lines: list[str] = []
+    for word in text.split(" "):
+        if lines and cells(lines[-1]) + 1 + cells(word) <= columns:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+def problem(fault: Problem) -> str:
+    """What is wrong with an entry; most messages name the path themselves."""
+    if printable(fault.path) in fault.message:
+        return visible_line(fault.message)
+    return f"{visible_line(fault.path)}: {visible_line(fault.message)}"
 
 
 def overview(report: Overview, files: Mapping[str, Sequence[FileEntry]]) -> str:
@@ -96,21 +121,19 @@ def _root(root: RootInfo, files: Mapping[str, Sequence[FileEntry]]) -> list[str]
         marks.append("read-only")
     tail = f"  ({', '.join(marks)})" if marks else ""
     lines = [f"{visible_line(root.path)}  {visible_line(kind)}{tail}"]
-    rows = []
+    rows = [[" ", "workspace", "project", "MEMORY.md + logs", "", ""]]
     if root.global_memory is not None:
         glob = _file_marks(root.global_memory, root.global_scaffold, root.global_past_dream_limit)
         rows.append([" ", "Global", "", size(root.global_memory.size), "", ", ".join(glob)])
     rows += [_workspace(space) for space in root.workspaces]
-    aligned = table(rows, right=(3, 4), indent="  ")
-    spaces = aligned[1:] if root.global_memory is not None else aligned
-    lines += aligned[: len(aligned) - len(spaces)]
-    for line, space in zip(spaces, root.workspaces, strict=True):
+    aligned = table(rows, right=(3, 4), indent="  ") if rows[1:] else []
+    first = len(aligned) - len(root.workspaces)
+    lines += aligned[:first]
+    for line, space in zip(aligned[first:], root.workspaces, strict=True):
         lines.append(line)
         lines += _files(files.get(space.path, ()), space.path)
-        lines += [
-            f"      ! {visible_line(fault.path)}: {visible_line(fault.message)}" for fault in space.problems
-        ]
-    lines += [f"  ! {visible_line(fault.path)}: {visible_line(fault.message)}" for fault in root.problems]
+        lines += [f"      ! {problem(fault)}" for fault in space.problems]
+    lines += [f"  ! {problem(fault)}" for fault in root.problems]
     return lines
 
 
@@ -135,7 +158,7 @@ def _workspace(space: WorkspaceInfo) -> list[str]:
         "*" if space.current else " ",
         visible_line(space.folder) or "(this root)",
         human,
-        "-" if space.memory is None else size(space.memory.size),
+        size(space.session_bytes + (space.memory.size if space.memory else 0)) if space.exists else "-",
         plural(space.sessions, "log"),
         ", ".join(marks),
     ]
@@ -170,8 +193,8 @@ def show(text: FileText) -> str:
     )
 
 
-def sync(report: SyncReport) -> str:
-    """What a reindex did, in one or two lines."""
+def sync(report: SyncReport, anew: IndexStatus | None = None) -> str:
+    """What a reindex did, in one or two lines; ``anew``: the state of the index that was written anew."""
     files = f"{plural(report.files_seen, 'file')} seen, {report.files_indexed:,} indexed"
     if report.files_removed:
         files += f", {report.files_removed:,} gone"
@@ -186,21 +209,30 @@ def sync(report: SyncReport) -> str:
         )
         if count
     ]
-    return f"{files}; chunks: {', '.join(chunks) or 'all as they were'} ({report.seconds:.2f} s)"
+    taken = f"({report.seconds:.2f} s)"
+    compared = f"{files}; chunks: {', '.join(chunks) or 'all as they were'}"
+    if anew is None:
+        return f"{compared} {taken}"
+    holds = f"{plural(anew.chunks, 'chunk')} of {plural(anew.files, 'file')}"
+    written = f"the text index was written anew: {holds} {taken}"
+    return f"{compared}\n{written}" if report.changed else written
 
 
 _LEVELS = {"ok": "ok", "info": "info", "warning": "WARNING", "error": "ERROR"}
 
 
-def doctor(report: DoctorReport) -> str:
-    """One finding a line, what to do below it."""
+def doctor(report: DoctorReport, columns: int) -> str:
+    """One finding a paragraph, what to do below it."""
     topics = max((cells(item.topic) for item in report.findings), default=0)
     lines = []
     for item in report.findings:
         head = f"{_LEVELS[item.level]:<7}  {pad(visible_line(item.topic), topics)}  "
-        lines.append(head + visible_line(item.message))
-        if item.hint:
-            lines.append(" " * cells(head) + visible_line(item.hint))
+        indent = " " * cells(head)
+        room = max(30, columns - cells(head))
+        first, *more = wrapped(visible_line(item.message), room)
+        lines.append(head + first)
+        lines += [indent + line for line in more]
+        lines += [indent + line for line in wrapped(visible_line(item.hint), room) if item.hint]
     lines.append("healthy" if report.healthy else "not healthy")
     return "\n".join(lines)
 

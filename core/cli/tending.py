@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from core.cli.console import State, out, say
+from core.cli.console import State, out, say, width
 from core.cli.options import AsJson, Yes, confirmed
 from core.cli.words import clearable
 from core.errors import UsageError
+from core.wording import plural
 
 if TYPE_CHECKING:
+    from core.index.model import IndexStatus, SyncReport
     from core.memory import Memory
 
 
@@ -47,28 +49,38 @@ def reindex(
     if again and not vectors:
         raise UsageError("--again goes with --vectors", hint="`memdeck reindex --vectors --again`")
     report = memory.reindex(rebuild=rebuild, progress=_progress())
-    out(jsonout.dumps(jsonout.sync(report)) if as_json else render.sync(report))
+    anew = _written_anew(memory, report) if rebuild else None
+    if as_json:
+        out(jsonout.dumps(jsonout.sync(report, rebuilt=anew is not None)))
+    else:
+        out(render.sync(report, anew))
     for problem in report.problems:
-        say(f"{problem.path}: {problem.message}")
+        say(render.problem(problem))
     for note in report.notes:
         say(note)
     if report.behind:
         who = f"; process {report.holder.pid} is indexing" if report.holder else ""
-        say(f"the index is behind by {render.plural(report.behind, 'file')}{who}")
+        say(f"the index is behind by {plural(report.behind, 'file')}{who}")
         raise typer.Exit(1)
     if vectors and not _embed(memory, again=again, yes=yes):
         raise typer.Exit(1)
 
 
+def _written_anew(memory: Memory, report: SyncReport) -> IndexStatus | None:
+    """The state of the index when a rebuild has written it anew, None when it could not."""
+    if report.behind or any("could not be rebuilt" in note for note in report.notes):
+        return None
+    status = memory.status()
+    return None if status.state == "failed" else status
+
+
 def _embed(memory: Memory, *, again: bool, yes: bool) -> bool:
     """Fill in missing vectors, after what would leave the machine was shown and confirmed; True when all is done."""
-    from core.cli import render
-
     shown = memory.embedding_disclosure()
     if shown is not None and memory.embedding().state == "unconfirmed":
         what = (
             f"to {shown.endpoint}, model {shown.model}",
-            f"{render.plural(shown.chunks, 'chunk')}, {shown.bytes:,} bytes, about {shown.tokens:,} tokens",
+            f"{plural(shown.chunks, 'chunk')}, {shown.bytes:,} bytes, about {shown.tokens:,} tokens",
             *(() if shown.encrypted else ("not encrypted on the way",)),
         )
         if not confirmed("Send the texts of this memory there?", what, yes=yes):
@@ -76,11 +88,12 @@ def _embed(memory: Memory, *, again: bool, yes: bool) -> bool:
             return False
         memory.allow_embedding(shown)
     done = memory.fill_vectors(again=again, progress=_progress("texts"))
-    say(
-        f"{render.plural(done.stored, 'text')} embedded, {done.skipped} without a vector, {done.missing} missing"
-    )
+    begun = bool(done.stored or done.skipped or done.missing)
+    if begun or not done.error:
+        count = plural(done.stored, "text")
+        say(f"{count} embedded, {done.skipped} without a vector, {done.missing} missing")
     if done.error:
-        say(f"stopped: {done.error}")
+        say(f"stopped: {done.error}" if begun else f"memdeck: {done.error}")
         if done.hint:
             say(f"  {done.hint}")
     return not done.error and not done.missing
@@ -109,7 +122,7 @@ def doctor(state: State, as_json: AsJson = False) -> None:
     from core.cli import jsonout, render
 
     report = state.open().doctor()
-    out(jsonout.dumps(jsonout.doctor(report)) if as_json else render.doctor(report))
+    out(jsonout.dumps(jsonout.doctor(report)) if as_json else render.doctor(report, width(80)))
     if not report.healthy:
         raise typer.Exit(1)
 
@@ -184,14 +197,13 @@ def gc(
     report = memory.gc()
     going = [f"{item.path}: {item.reason}" for item in report.candidates if item.remove]
     if remove and going:
-        if not confirmed(f"Remove {render.plural(len(going), 'folder')}?", going, yes=yes):
+        if not confirmed(f"Remove {plural(len(going), 'folder')}?", going, yes=yes):
             say("Nothing was removed.")
             raise typer.Exit(1)
-        state.course.changing = True
         state.course.changing = True
         report = memory.gc(remove=True)
     out(jsonout.dumps(jsonout.gc(report)) if as_json else render.gc(report))
     if going and not remove:
-        say(f"{render.plural(len(going), 'folder')} could go: memdeck gc --remove")
+        say(f"{plural(len(going), 'folder')} could go: memdeck gc --remove")
     if report.receipt is not None and report.receipt.failed:
         raise typer.Exit(1)

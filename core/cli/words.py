@@ -15,6 +15,21 @@ SOURCES = ("global", "workspace", "session")
 _UNITS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "m": 30.0, "y": 365.0}
 _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([hdwmy]?)", re.IGNORECASE | re.ASCII)
 
+# What a listing prints of a chunk, as it is pasted back: MEMORY.md:24-31 #3
+_PRINTED = re.compile(r"(.+?)(?::\d+(?:-\d+)?)? #(\d+)", re.DOTALL | re.ASCII)
+
+
+def chunk_name(text: str) -> str:
+    """A chunk as the memory takes it, ``PATH#N`` or an id, from that or from how listings print it."""
+    printed = _PRINTED.fullmatch(text.strip())
+    return text if printed is None else f"{printed.group(1)}#{printed.group(2)}"
+
+
+def path_and_number(chunk: str) -> tuple[str, int | None]:
+    """Take ``PATH#N`` or an id, ``PATH:N``, apart; no number: it is neither."""
+    match = re.fullmatch(r"(.+)[#:](\d{1,18})", chunk, re.DOTALL | re.ASCII)
+    return (chunk, None) if match is None else (match.group(1), int(match.group(2)))
+
 
 def clearable(word: str) -> Clearable:
     """Which part of the memory to clear.

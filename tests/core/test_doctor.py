@@ -79,13 +79,13 @@ def test_rows_of_another_workspace(place: MemoryDesk) -> None:
         f" VALUES('{place.root}/{OTHER}/MEMORY.md:0','{place.root}/{OTHER}/MEMORY.md',0,1,'harbor','h','workspace',1,1)",
         "INSERT INTO chunks_fts(rowid, text) VALUES(last_insert_rowid(), 'harbor')",
     )
-    finding = saying(memory.doctor(), "1 rows belong to another workspace", "the agent sees them")
+    finding = saying(memory.doctor(), "1 row belongs to another workspace", "the agent sees it")
     assert "reindex" in finding.hint
     report = memory.search("harbor", min_score=0.0)
     assert [hit.path for hit in report.hits if hit.foreign] == [f"{place.root}/{OTHER}/MEMORY.md"]
     assert any("belong to another workspace" in note for note in report.notes)
     assert memory.reindex().foreign_removed == 1
-    assert silent(memory.doctor(), "belong to another workspace")
+    assert silent(memory.doctor(), "to another workspace")
 
 
 def test_an_index_of_a_kind_unknown(place: MemoryDesk) -> None:
@@ -158,7 +158,7 @@ def test_an_indexed_file_the_agent_does_not_list(place: MemoryDesk) -> None:
         "INSERT INTO chunks(id,path,start_line,end_line,text,hash,source,created_at,updated_at)"
         f" VALUES('{stray}:0','{stray}',0,1,'harbor','h','session',1,1)"
     )
-    saying(memory.doctor(), "1 indexed files are not in the agent's own listing")
+    saying(memory.doctor(), "1 indexed file is not in the agent's own listing")
 
 
 def test_names_that_may_be_one_project(place: MemoryDesk) -> None:
@@ -185,7 +185,8 @@ def test_which_tree_the_agent_uses(place: MemoryDesk) -> None:
 
 def test_settings_that_are_wrong_and_where_the_floor_comes_from(place: MemoryDesk) -> None:
     place.fill()
-    assert saying(place.open().doctor(), "floor 0.7", "assumed").topic == "settings"
+    floor = saying(place.open().doctor(), "below the floor 0.7", "assumed", "is not recalled")
+    assert floor.topic == "settings" and "search --explain" in floor.hint
     place.config("[memory.search]\nmin_scroe = 0.5\nmin_score = 0.4\n")
     report = place.open().doctor()
     saying(report, "config.toml", "min_scroe")

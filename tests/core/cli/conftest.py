@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from core.cli import main
+from core.embedding import FillReport
 from core.errors import NotFound
-from core.index.model import DoctorReport, Finding, SyncReport
+from core.index.model import ChunkSpan, DoctorReport, Finding, IndexStatus, SyncReport
 from core.search.report import Also, Factors, Hit, SearchReport, Stage, WhyReport
 from core.settings import load_settings
 from core.store.model import (
@@ -149,6 +150,9 @@ class FakeMemory:
     failed: tuple[str, ...] = ()
     closed: bool = False
     breaks: Exception | None = None
+    notes: tuple[str, ...] = ()
+    fill: FillReport = field(default_factory=FillReport)
+    unknown: bool = False
 
     def __post_init__(self) -> None:
         home = self.environ["HOME"]
@@ -188,7 +192,7 @@ class FakeMemory:
                             memory=None,
                             sessions=0,
                             session_bytes=0,
-                            problems=(Problem(f"{HOSTILE}.md", "not-utf8", "not UTF-8"),),
+                            problems=(Problem(f"{HOSTILE}.md", "not-utf8", f"{HOSTILE}.md is not UTF-8"),),
                         ),
                     ),
                     problems=(Problem(f"{ROOT}/old", "dangling-link", "the link leads nowhere"),),
@@ -214,6 +218,8 @@ class FakeMemory:
 
     def why(self, query: str, chunk: str) -> WhyReport:
         self.asked.append(("why", query, chunk))
+        if self.unknown:
+            raise NotFound(f"there is no chunk {chunk}", hint="Ids are PATH:N.")
         return WhyReport(
             query=query,
             chunk_id=AGED.id,
@@ -236,7 +242,28 @@ class FakeMemory:
         self, rebuild: bool = False, progress: Callable[[int, int], None] | None = None
     ) -> SyncReport:
         self.asked.append(("reindex", rebuild))
-        return SyncReport(files_seen=41, files_indexed=2, added=3, moved=1, behind=self.behind, seconds=0.25)
+        return SyncReport(
+            files_seen=41,
+            files_indexed=2,
+            added=3,
+            moved=1,
+            behind=self.behind,
+            seconds=0.25,
+            notes=self.notes,
+        )
+
+    def status(self) -> IndexStatus:
+        return IndexStatus("ready", f"{HERE}/index.sqlite", chunks=178, files=1)
+
+    def spans(self, path: str) -> tuple[ChunkSpan, ...]:
+        self.asked.append(("spans", path))
+        return tuple(ChunkSpan(f"{path}:{at}", at, 1, 1, 9, True) for at in range(12))
+
+    def embedding_disclosure(self) -> None:
+        return None
+
+    def fill_vectors(self, **_options: Any) -> FillReport:
+        return self.fill
 
     def doctor(self) -> DoctorReport:
         findings = [Finding("ok", "index", "in step with 41 files")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -73,7 +74,16 @@ def test_a_line_that_only_opens_the_app_is_read_at_once(argv: list[str], place: 
 
 @pytest.mark.parametrize(
     "argv",
-    [["ls"], ["--root"], ["--root", "--cwd"], ["--root", "/a", "ls"], ["demo", "--keep", "x"], ["-h"], ["x"]],
+    [
+        ["ls"],
+        ["--root"],
+        ["--root", "--cwd"],
+        ["--root", "/a", "ls"],
+        ["demo", "--keep", "x"],
+        ["demo", "--root", "/a"],
+        ["-h"],
+        ["x"],
+    ],
 )
 def test_any_other_line_is_left_to_the_command_line(argv: list[str]) -> None:
     assert plain_start(argv, State({})) is None
@@ -196,8 +206,38 @@ def test_demo_keep_writes_a_memory_and_prints_its_root(cli: Cli, tmp_path: Path)
     ran = cli("demo", "--keep", str(tmp_path / "demo"))
     root = Path(ran.out.strip())
     assert ran.code == 0 and (root / "MEMORY.md").is_file()
-    assert f"--root {root}" in ran.err
+    cwd, exports = (line.split()[1:] for line in ran.err.splitlines()[1:3])
+    names = dict(item.split("=", 1) for item in exports)
+    assert root == Path(names["GROK_HOME"]) / "memory"
+    assert Path(names["MEMDECK_CONFIG"]).is_file() and "MEMDECK_STATE" in names and "HOME" not in names
+    assert "\n  memdeck\n  memdeck search --profile tuned" in ran.err
+    # What it prints is enough to have the vectors that were made.
+    cli.environ.update(names)
+    found = json.loads(
+        cli("search", "log people in", "--profile", "hybrid", "--cwd", *cwd, "--json", real=True).out
+    )
+    assert found["mode"] == "text+vectors"
     assert cli("demo", "--keep", str(tmp_path / "demo")).code == 2
+
+
+def test_the_demo_takes_no_place_to_look_at(cli: Cli) -> None:
+    assert "--root" not in cli("demo", "--help").out
+    assert cli("demo", "--root", "/a").code == 2
+
+
+def test_a_broken_settings_file_is_named_when_one_key_is_asked_for(cli: Cli) -> None:
+    own = Path(cli.environ["MEMDECK_CONFIG"])
+    own.write_text("[ui\n")
+    for argv in (["ui.theme"], ["ui.theme", "--json"]):
+        ran = cli("config", "get", *argv)
+        assert ran.code == 0 and "memdeck-dark" in ran.out
+        assert f"memdeck: {own}" in ran.err
+
+
+def test_help_names_documents_where_they_are(cli: Cli) -> None:
+    for verb in ([], ["search"], ["eval"], ["config", "get"]):
+        text = " ".join(cli(*verb, "--help").out.split())
+        assert "in the project's docs/" in text and "docs/json.md" not in text
 
 
 def test_copies_of_demos_that_were_killed_are_removed_and_others_stay(tmp_path: Path) -> None:

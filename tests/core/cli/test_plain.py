@@ -8,23 +8,27 @@ from typing import Any
 
 import pytest
 
+from core.cli import evalout, render
+from core.cli.console import width
 from core.cli.hits import best_line
 from core.cli.render import cells, cut, size, table
+from core.embedding import FillReport
+from core.evaluation.model import EvalReport
+from core.index.model import DoctorReport, Finding
 from core.store.layout import MEMORY_FILE
-from tests.core.cli.conftest import AGED, CURATED, HERE, LOG, REPORT, Cli, factors
+from tests.core.cli.conftest import AGED, CURATED, HERE, HOSTILE, LOG, REPORT, Cli, factors
 
 SEARCH = """\
- 1  1.00  W  MEMORY.md:24-31  Token refresh
+ 1  1.00  W  MEMORY.md:24-31 #3  Token refresh
      Access tokens rotate every 15 minutes.
 
 your agent does not find these
- S  sessions/x.md:2  配置  CJK words
+ S  sessions/x.md:2 #0  配置  CJK words
      令牌 刷新
 """
 EXPLAIN = """\
- 1  1.00  W  MEMORY.md:24-31  Token refresh
+ 1  1.00  W  MEMORY.md:24-31 #3  Token refresh
      Access tokens rotate every 15 minutes.
-     chunk MEMORY.md#3
      text    bm25 -7.310, among the candidates    1.000
      vector  not compared                             -
      merge   text alone                           1.000  1.000
@@ -35,10 +39,10 @@ EXPLAIN = """\
      mmr off
 
 candidates that fell out
- 0.20  S  sessions/2026-07-17-auth-0a1b2c3d.md#0  shown 0.20 is below the floor 0.70
+ 0.20  S  sessions/2026-07-17-auth-0a1b2c3d.md:1 #0  shown 0.20 is below the floor 0.70
 
 your agent does not find these
- S  sessions/x.md:2  配置  CJK words
+ S  sessions/x.md:2 #0  配置  CJK words
      令牌 刷新
 
 stages
@@ -46,7 +50,7 @@ stages
  knn  skipped  no embedding model is set  0.0 ms
 """
 WHY = """\
-sessions/2026-07-17-auth-0a1b2c3d.md:1  not among the candidates
+sessions/2026-07-17-auth-0a1b2c3d.md:1 #0  not among the candidates
      bm25 place  57 of 210, cut at 18
      bm25        -0.500
      has         refresh
@@ -57,12 +61,13 @@ sessions/2026-07-17-auth-0a1b2c3d.md:1  not among the candidates
 """
 LS = """\
 /home/mona/.grok/memory  memory
-     Global                                     3.1 kB
-  *  widgets-a3f7b2c9  acme/widgets, by remote   12 kB   1 log  6 new, 2 stranded
+     workspace         project                  MEMORY.md + logs
+     Global                                               3.1 kB
+  *  widgets-a3f7b2c9  acme/widgets, by remote             16 kB   1 log  6 new, 2 stranded
       W  MEMORY.md                              12 kB
       S  sessions/2026-07-17-auth-0a1b2c3d.md  4.1 kB
-     odd-1f2e3d4c      ␛]0;owned␇␦2J⇄txt◌            -  0 logs
-      ! ␛]0;owned␇␦2J⇄txt◌.md: not UTF-8
+     odd-1f2e3d4c      ␛]0;owned␇␦2J⇄txt◌                    0 B  0 logs
+      ! ␛]0;owned␇␦2J⇄txt◌.md is not UTF-8
   ! /home/mona/.grok/memory/old: the link leads nowhere
 """
 
@@ -101,7 +106,7 @@ def test_explain_words_vectors_decay_and_mmr(cli: Cli) -> None:
         "similarity",
         "vector alone",
         "30.0 days old, halves every 30",
-        "mmr 0.300, measured against sessions/2026-07-17-auth-0a1b2c3d.md#0",
+        "mmr 0.300, measured against sessions/2026-07-17-auth-0a1b2c3d.md #0",
     ):
         assert words in out
 
@@ -198,22 +203,104 @@ def test_show_numbers_lines_and_draws_controls(cli: Cli) -> None:
 
 def test_show_past_the_end_says_so(cli: Cli) -> None:
     ran = cli("show", MEMORY_FILE, "--from", "9")
-    assert (ran.code, ran.out, ran.err) == (0, "", "the file has 3 lines, none from 9 on\n")
+    assert (ran.code, ran.out, ran.err) == (3, "", "memdeck: MEMORY.md has 3 lines, none from 9 on\n")
+    assert cli("show", MEMORY_FILE, "--from", "9", "--json").code == 3
+    assert "Exits 3" in cli("show", "--help").out
 
 
 def test_what_is_not_there_is_exit_3_with_a_hint(cli: Cli) -> None:
     ran = cli("show", "gone.md")
     assert (ran.code, ran.out) == (3, "")
-    assert ran.err == "memdeck: gone.md is not there\n  `memdeck ls --files` lists what is.\n"
+    hint = "PATH is absolute, or relative to the workspace or to the root; `memdeck ls --files` lists them."
+    assert ran.err == f"memdeck: gone.md is not there\n  {hint}\n"
 
 
 def test_reindex_reports_and_fails_when_another_holds_the_index(cli: Cli) -> None:
-    ran = cli("reindex", "--rebuild")
-    assert (ran.code, cli.asked()) == (0, [("reindex", True)])
+    ran = cli("reindex")
+    assert (ran.code, cli.asked()) == (0, [("reindex", False)])
     assert ran.out == "41 files seen, 2 indexed; chunks: 3 added, 1 moved (0.25 s)\n"
     cli.known["behind"] = 2
     ran = cli("reindex")
     assert ran.code == 1 and "behind by 2 files" in ran.err
+
+
+ANEW = "the text index was written anew: 178 chunks of 1 file (0.25 s)\n"
+
+
+def test_a_rebuild_says_what_was_written_anew_unless_it_could_not(cli: Cli) -> None:
+    ran = cli("reindex", "--rebuild")
+    assert (ran.code, cli.asked()) == (0, [("reindex", True)])
+    assert ran.out == f"41 files seen, 2 indexed; chunks: 3 added, 1 moved\n{ANEW}"
+    cli.known["notes"] = ("the full-text index could not be rebuilt: another process holds the claim",)
+    assert "anew" not in cli("reindex", "--rebuild").out
+    cli.known.update(notes=(), behind=1)
+    assert "anew" not in cli("reindex", "--rebuild").out
+
+
+def test_vectors_that_cannot_be_made_are_a_reason_and_no_counts(cli: Cli) -> None:
+    cli.known["fill"] = FillReport(error="no embedding provider is set", hint="Set embedding.provider.")
+    ran = cli("reindex", "--vectors")
+    assert (ran.code, ran.err) == (1, "memdeck: no embedding provider is set\n  Set embedding.provider.\n")
+    cli.known["fill"] = FillReport(stored=1, missing=2, error="the endpoint is gone")
+    assert cli("reindex", "--vectors").err == (
+        "1 text embedded, 0 without a vector, 2 missing\nstopped: the endpoint is gone\n"
+    )
+
+
+def test_a_query_without_a_word_to_search_for_is_described_truly(cli: Cli) -> None:
+    cli.known["report"] = replace(REPORT, hits=(), empty_reason="only stop words")
+    assert "only stop words, numbers and single letters\n" in cli("search", "1.0.21").err
+    assert '"empty_reason": "only stop words"' in cli("search", "1.0.21", "--json").out
+
+
+@pytest.mark.parametrize("chunk", ["MEMORY.md#12", "MEMORY.md:12", "MEMORY.md:1-4 #12"])
+def test_a_number_past_the_last_chunk_says_how_many_there_are(cli: Cli, chunk: str) -> None:
+    cli.known["unknown"] = True
+    ran = cli("why", "x", "--chunk", chunk)
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err.endswith("\n  MEMORY.md has 12 chunks, #0 to #11.\n")
+    assert cli("why", "x", "--chunk", "MEMORY.md#11").err.endswith("\n  Ids are PATH:N.\n")
+
+
+def test_a_candidate_it_was_measured_against_is_spelled_as_its_own_row(cli: Cli) -> None:
+    measured = replace(CURATED, factors=factors(mmr=0.3, mmr_against=AGED.id))
+    cli.known["report"] = replace(REPORT, hits=(measured,))
+    out = cli("search", "--explain", "x").out
+    assert out.count("sessions/2026-07-17-auth-0a1b2c3d.md:1 #0") == 2
+
+
+def test_an_id_of_any_shape_is_drawn_and_not_obeyed(cli: Cli) -> None:
+    odd = replace(
+        CURATED, id=f"{HERE}/MEMORY.md:{HOSTILE}", factors=factors(mmr=0.3, mmr_against=f"x:{HOSTILE}")
+    )
+    cli.known["report"] = replace(REPORT, hits=(odd,))
+    assert cli("search", "--explain", "x").out.replace("\n", "").isprintable()
+
+
+def test_long_findings_are_wrapped(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = "/" + "p" * 90
+    finding = Finding(
+        "info", "privacy", f"what your agent recalls {path} " + "goes to its model " * 9, "Do it. " * 20
+    )
+    for columns, widest in (("", 80), ("70", 70)):
+        monkeypatch.setenv("COLUMNS", columns)
+        lines = render.doctor(DoctorReport((finding,)), width(80)).splitlines()
+        assert all(len(line) <= widest for line in lines if path not in line)
+        assert all(line.startswith(" " * 18) for line in lines[1:-1])
+        assert " " * 18 + path in lines and len(lines) > 6
+
+
+def test_an_evaluation_says_what_its_columns_mean() -> None:
+    report = EvalReport("mine.toml", "", "all", 0, ())
+    lines = evalout.evaluation(report, 90).splitlines()
+    assert all(len(line) <= 110 for line in lines)
+    legend = " ".join(lines)
+    for word in ("recall@N:", "MRR:", "nDCG@10:", "forbidden:", "p50, p95:", "@5 − agent:"):
+        assert word in legend
+
+
+def test_the_limit_says_what_else_it_changes(cli: Cli) -> None:
+    assert "3 × N candidates" in " ".join(cli("search", "--help").out.split())
 
 
 def test_doctor_exits_1_when_something_is_wrong(cli: Cli) -> None:
@@ -252,11 +339,14 @@ def test_clear_without_a_terminal_needs_yes_and_lists_what_would_go(cli: Cli) ->
     assert ran.code == 1 and "FAILED  index of api" in ran.out
 
 
-def test_places_are_taken_before_and_after_the_verb_and_the_nearer_wins(cli: Cli) -> None:
-    cli("--root", "/a", "--workspace", "w", "ls", "--cwd", "/c")
-    assert cli.opened == {"root": "/a", "workspace": "w", "cwd": "/c"}
-    cli("--root", "/a", "search", "x", "--root", "/b")
-    assert cli.opened["root"] == "/b"
+def test_places_are_taken_before_and_after_the_verb_and_the_nearer_wins(cli: Cli, tmp_path: Path) -> None:
+    first, second, cwd = (str(tmp_path / name) for name in "abc")
+    for place in (first, second, cwd):
+        Path(place).mkdir()
+    cli("--root", first, "--workspace", "w", "ls", "--cwd", cwd)
+    assert cli.opened == {"root": first, "workspace": "w", "cwd": cwd}
+    cli("--root", first, "search", "x", "--root", second)
+    assert cli.opened["root"] == second
     for argv in (["--root", "/a/memory", "config"], ["config", "--root", "/a/memory"]):
         assert "/a/config.toml" in cli(*argv, "path").out
     assert "/a/config.toml" in cli("config", "path", "--root", "/a/memory").out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -158,8 +159,92 @@ def test_what_is_wrong_is_told_with_its_exit_code(demo: Cli) -> None:
 
 
 def test_a_root_that_is_not_there_is_empty_and_not_created(demo: Cli, tmp_path: Path) -> None:
-    ran = demo("--root", str(tmp_path / "none" / "memory"), "ls", real=True)
+    demo.environ["GROK_HOME"] = str(tmp_path / "none")
+    ran = demo("ls", real=True)
     assert ran.code == 0 and "not there yet" in ran.out
-    ran = demo("--root", str(tmp_path / "none" / "memory"), "search", "x", real=True)
-    assert (ran.code, ran.out) == (0, "")
-    assert not (tmp_path / "none").exists()
+    for argv, code in (
+        (["search", "x"], 0),
+        (["reindex"], 0),
+        (["doctor"], 1),
+        (["why", "x", "--chunk", "a#1"], 3),
+    ):
+        assert demo(*argv, real=True).code == code
+    ran = demo("search", "x", real=True)
+    assert (ran.code, ran.out) == (0, "") and "there is no memory at" in ran.err
+    assert not (tmp_path / "none").exists() and not Path(demo.environ["MEMDECK_STATE"]).exists()
+
+
+@pytest.mark.parametrize("option", ["--root", "--cwd"])
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["ls"],
+        ["show", "MEMORY.md"],
+        ["search", "x"],
+        ["why", "x", "--chunk", "MEMORY.md#0"],
+        ["reindex"],
+        ["doctor"],
+        ["clear", "all", "--yes"],
+        ["gc", "--remove", "--yes"],
+        ["eval"],
+    ],
+)
+def test_a_place_that_was_asked_for_and_is_not_there_is_refused(
+    demo: Cli, option: str, argv: list[str]
+) -> None:
+    before = sorted(root(demo).rglob("*"))
+    for place, says in (("none", "is not there"), ("own.toml", "is not a folder")):
+        wanted = Path(demo.environ["HOME"]) / place
+        Path(demo.environ["MEMDECK_CONFIG"]).write_text("")
+        ran = demo(*argv, option, str(wanted), real=True)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.startswith(f"memdeck: {option} {wanted} {says}\n")
+    assert sorted(root(demo).rglob("*")) == before and not Path(demo.environ["MEMDECK_STATE"]).exists()
+
+
+def test_a_chunk_is_found_again_as_every_listing_spells_it(demo: Cli) -> None:
+    printed = demo("--workspace", "widgets", "search", "--explain", "token refresh", real=True).out
+    rows = re.findall(r"^ .*?[GWS]  (\S+:[0-9-]+ #[0-9]+) ", printed, re.MULTILINE)
+    assert len(rows) > 10 and any(row.startswith("../MEMORY.md:") for row in rows)
+    for row in (
+        next(row for row in rows if row.startswith(start)) for start in ("MEMORY", "../", "sessions/")
+    ):
+        ran = demo("--workspace", "widgets", "why", "token refresh", "--chunk", row, real=True)
+        assert ran.code == 0 and ran.out.startswith(f"{row}  ")
+    printed = demo("--workspace", "widgets", "search", "--everywhere", "token refresh", real=True).out
+    assert f" {root(demo)}/MEMORY.md:" in printed
+
+
+def test_rebuilding_says_what_was_written(demo: Cli) -> None:
+    demo("--workspace", "widgets", "reindex", real=True)
+    ran = demo("--workspace", "widgets", "reindex", "--rebuild", real=True)
+    assert re.fullmatch(r"the text index was written anew: \d+ chunks of \d+ files \([0-9.]+ s\)\n", ran.out)
+    assert found(demo, "reindex", "--rebuild")["rebuilt"] is True
+    assert found(demo, "reindex")["rebuilt"] is False
+
+
+def test_a_workspace_without_files_is_said_to_be_empty(demo: Cli) -> None:
+    ran = demo("ls", "--files", "--workspace", "yaml-loader", real=True)
+    assert ran.code == 0 and "yaml-loader-56738d46 holds no files yet." in ran.err
+    assert "holds no files" not in demo("ls", "--files", "--workspace", "widgets", real=True).err
+
+
+def test_doctor_tells_two_workspaces_of_one_name_apart(demo: Cli) -> None:
+    demo("--workspace", "widgets", "search", "x", "--everywhere", real=True)
+    messages = [item["message"].partition(":")[0] for item in found(demo, "doctor")["findings"]]
+    name = widgets(demo).name
+    assert messages.count(name) == messages.count(f"{name} of agent memory reviewer") + 1 == 2
+
+
+def test_clearing_names_other_indexes_as_what_they_are(demo: Cli) -> None:
+    demo("--workspace", "larder", "search", "x", real=True)
+    done = found(demo, "clear", "workspace", "--yes")["done"]
+    other = next(root(demo).glob("larder-*")).name
+    assert f"its rows taken out of the index of {other}" in done
+
+
+def test_an_unreadable_file_is_named_once(demo: Cli) -> None:
+    bad = widgets(demo) / "sessions" / "bad.md"
+    bad.write_bytes(b"\xff\n")
+    for argv in (["show", str(bad)], ["reindex"]):
+        assert demo("--workspace", "widgets", *argv, real=True).err.count(str(bad)) == 1
