@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import apsw
 
 from core.embedding import EmbeddingState
+from core.errors import SettingsError
 from core.index.chunker import MAX_BYTES, OVERLAP_CHARS
 from core.index.database import Database, integrity
 from core.index.model import DoctorReport, Finding, SyncReport
 from core.index.sync import Index
 from core.searching import behind_note
 from core.settings import Settings
+from core.settings.load import parse, read_text
 from core.store.layout import DREAM_LIMIT, Root, is_scaffold, printable
 from core.store.listing import list_memory
 from core.store.model import Overview, Problem, RootInfo, WorkspaceInfo
@@ -295,14 +296,13 @@ def upload_line(settings: Settings, environ: Mapping[str, str]) -> Finding:
         )
     elif settings.agent_file:
         try:
-            with open(settings.agent_file, "rb") as file:
-                table = tomllib.load(file).get("telemetry")
+            table = parse(read_text(settings.agent_file) or "").get("telemetry")
             if isinstance(table, dict) and isinstance(table.get("trace_upload"), bool):
                 value, where = (
                     table["trace_upload"],
                     f"[telemetry] trace_upload in {printable(settings.agent_file)}",
                 )
-        except (OSError, ValueError):
+        except SettingsError:
             pass  # a broken file is named among the settings
     state = {True: "on", False: "off", None: "not set here, so the agent's build or server decides"}[
         value if isinstance(value, bool) else None

@@ -599,7 +599,8 @@ class Memory:
 
     def restore(self, trash: str) -> Receipt:
         """Bring back what a clear or gc moved to a trash folder, and index it again; nothing is overwritten."""
-        receipt = restore_room.restore(trash)
+        roots = [str(root.real) for root in self._roots]
+        receipt = restore_room.restore(trash, roots=roots, within=self._state() / "roots")
         for root, folder in self._every_workspace():
             index = self._index_of(root, folder)
             if root == self._root and index.exists():

@@ -123,7 +123,10 @@ class Searcher:
     ) -> SearchReport:
         """Sync (unless told not to), then search; what goes wrong ends as an empty reason and notes."""
         query = _under(index, self.parse(request))
-        synced = index.sync(dirty) if sync else None
+        # An index that was removed or replaced meanwhile knows nothing, or something else than the files.
+        synced = index.sync(dirty if sync else None) if sync or index.swapped_now() else None
+        if synced is not None and synced.failed:  # whoever holds the index was waited for once
+            return self._failed(index, query, request.chosen_profile, synced.failed)
         for attempt in (1, 2):
             database = index.database()
             if database is None:

@@ -131,27 +131,45 @@ def _check_folder(option: str, path: str | None) -> None:
     )
 
 
+class Unwritable(Exception):
+    """Standard output cannot take what is to be printed: a full disk, or it is closed."""
+
+
 def out(text: str) -> None:
-    """Print data on stdout.  The text has passed the gate for stored text already."""
+    """Print data on stdout.  The text has passed the gate for stored text already.
+
+    Raises:
+        Unwritable: it cannot be written there; a pipe whose reader has gone is no error.
+    """
     try:
+        if sys.stdout is None:
+            raise OSError(0, "it is closed")
         sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
+        sys.stdout.flush()
     except BrokenPipeError:
         quiet_pipe()
+    except OSError as error:
+        raise Unwritable(error.strerror) from None
 
 
 def say(text: str) -> None:
     """Print narration on stderr; whatever it quotes is made visible first."""
     try:
-        sys.stderr.write(visible(text).rstrip("\n") + "\n")
-        sys.stderr.flush()
+        if sys.stderr is not None:
+            sys.stderr.write(visible(text).rstrip("\n") + "\n")
+            sys.stderr.flush()
     except BrokenPipeError:
         quiet_pipe()
+    except OSError:
+        pass  # there is nowhere left to complain
 
 
 def quiet_pipe() -> None:
     """Whoever read our output has gone: what is still to be said goes nowhere, without an error."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
+        if stream is None:
+            continue
         try:
             stream.flush()
         except BrokenPipeError:
@@ -173,9 +191,10 @@ def width(elsewhere: int = 100) -> int:
 
 def is_terminal() -> bool:
     """Whether a person is at both ends."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 
 def plain_terminal() -> bool:
-    """Whether there is no terminal to draw the app on."""
-    return not (sys.stdin.isatty() and sys.stdout.isatty())
+    """Whether there is no terminal to draw the app on, which is what standard error goes to as well."""
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    return not all(stream is not None and stream.isatty() for stream in streams)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.cli.app import open_app, open_demo, plain_start
-from core.cli.console import Opener, State, quiet_pipe, say
+from core.cli.console import Opener, State, Unwritable, quiet_pipe, say
 from core.errors import MemdeckError
 
 INTERNAL = 70  # EX_SOFTWARE
@@ -33,11 +33,24 @@ def main(
             stream.reconfigure(errors="backslashreplace")
     try:
         code = _run(list(sys.argv[1:] if argv is None else argv), State(environ, opener))
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except BrokenPipeError:
         quiet_pipe()
         return 0
+    except (Unwritable, OSError) as error:
+        say(f"memdeck: what was to be printed cannot be written: {getattr(error, 'strerror', None) or error}")
+        _give_up_stdout()
+        return 1
     return code
+
+
+def _give_up_stdout() -> None:
+    """Nothing more goes to standard output, or Python itself would complain about it at the end."""
+    if sys.stdout is not None:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def _run(argv: list[str], state: State) -> int:
@@ -49,7 +62,7 @@ def _run(argv: list[str], state: State) -> int:
     except MemdeckError as error:
         tell(error)
         return error.exit_code
-    except BrokenPipeError:
+    except (BrokenPipeError, Unwritable):
         raise
     except Exception as error:
         return _internal(error, state)

@@ -251,6 +251,7 @@ def sync(report: SyncReport, *, rebuilt: bool = False) -> Json:
         "problems": [problem(item) for item in report.problems],
         "notes": list(report.notes),
         "rebuilt": rebuilt,
+        "failed": report.failed,
     }
 
 

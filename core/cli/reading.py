@@ -157,8 +157,11 @@ def search(
         sources=chosen_sources(source or []),
         max_age_days=age_days(max_age),
     )
+    failed = report.empty_reason.startswith("failed")
     if as_json:
         out(jsonout.dumps(jsonout.search(report)))
+        if failed:
+            raise typer.Exit(1)
         return
     where = hits.Where(memory.root, memory.workspace, everywhere=report.everywhere)
     out(hits.search(report, where, width(), explain=explain))
@@ -169,6 +172,8 @@ def search(
         say(f"{len(report.dropped)} fell out; --explain says why")
     for note in report.notes:
         say(note)
+    if failed:
+        raise typer.Exit(1)
 
 
 def why(

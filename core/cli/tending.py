@@ -58,6 +58,9 @@ def reindex(
         say(render.problem(problem))
     for note in report.notes:
         say(note)
+    if report.failed:
+        say("memdeck: nothing was indexed")
+        raise typer.Exit(1)
     if report.behind:
         who = f"; process {report.holder.pid} is indexing" if report.holder else ""
         say(f"the index is behind by {plural(report.behind, 'file')}{who}")
@@ -148,7 +151,12 @@ def clear(
     from core.cli import jsonout, render
     from core.store.model import Receipt
 
-    if undo and not what:
+    if undo and what:
+        raise UsageError(
+            f"--undo brings something back, {what} would clear something: give one of them",
+            data="Nothing was done.",
+        )
+    if undo:
         state.course.changing = True
         receipt = state.open().restore(undo)
         out(jsonout.dumps(jsonout.receipt(receipt)) if as_json else render.receipt(receipt))

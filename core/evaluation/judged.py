@@ -18,6 +18,7 @@ Scope = Literal["agent", "everywhere", "global", "workspace", "session"]
 HALVES: tuple[Half, ...] = ("tuning", "held-out")
 SCOPES: tuple[Scope, ...] = ("agent", "everywhere", "global", "workspace", "session")
 HINT = "docs/evaluation.md shows how a file of judgements is written."
+_LAST_SECOND = 253_402_300_799  # of the year 9999
 _TOP = ("now", "query")
 _QUERY = ("text", "find", "avoid", "scope", "as_of", "id", "class", "half", "note")
 _TARGET = ("path", "text", "id", "grade")
@@ -88,8 +89,12 @@ def parse(text: str, name: str) -> tuple[float | None, tuple[JudgedQuery, ...]]:
 
 
 def _moment(value: object, name: str) -> float | None:
-    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
-        return None if value is None else float(cast("float", value))
+    if value is None:
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if not abs(value) <= _LAST_SECOND:
+            raise _wrong(name, "now must be unix seconds of a year up to 9999, a day or a time")
+        return float(value)
     if isinstance(value, datetime):
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
     day = _day(value)

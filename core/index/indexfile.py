@@ -77,6 +77,8 @@ class IndexFile:
         self._holder: ClaimHolder | None = None
         self._problems: tuple[Problem, ...] = ()
         self._curated: tuple[int, tuple[str, ...]] | None = None
+        self.swapped = False
+        """The file was replaced or removed under us, and what is there now was not compared with the files yet."""
 
     # ── opening ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -87,12 +89,18 @@ class IndexFile:
                 # The agent cleared the workspace, or somebody put another file there, or made one at last.
                 self._database.close()
                 self._database = None
+                self.swapped = True
             if self._database is None:
                 self._failure = ""
                 self._database = self._open()
                 self._seen_version = -1
                 self._curated = None
             return self._database
+
+    def swapped_now(self) -> bool:
+        """True when the file was replaced or removed under us and has to be brought in step first."""
+        self.database()
+        return self.swapped
 
     def _can_be_shared(self, database: Database) -> bool:
         """True when our own copy is open, although there is a file by now that was not refused before."""
@@ -130,7 +138,7 @@ class IndexFile:
         except UnknownSchema as error:
             return self._open_copy(f"its index has tables memdeck does not know ({error}); it was left alone")
         except (apsw.BusyError, apsw.LockedError):
-            self._failure = "another process holds the index; trying again"
+            self._failure = "another process holds the index"
         except (apsw.Error, OSError) as error:
             if place.shared:
                 return self._open_copy(f"its index cannot be opened ({error})")

@@ -140,7 +140,10 @@ class IndexStatus:
 
 @dataclass(frozen=True, slots=True)
 class SyncReport:
-    """What one sync or reindex did (counts of files and chunks) and what it could not do."""
+    """What one sync or reindex did (counts of files and chunks) and what it could not do.
+
+    ``failed``: why the index could not be used at all ("" when it could); nothing was looked at then.
+    """
 
     files_seen: int = 0
     files_indexed: int = 0
@@ -156,6 +159,7 @@ class SyncReport:
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
     behind_why: str = ""
+    failed: str = ""
 
     @property
     def changed(self) -> bool:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 
 from core.index.chunker import heading_level
+from core.index.comments import without_comments
 from core.rust_text import lines, trim
 
 MIN_CHARS = 20
 MAX_PASSAGES = 24
 _CONTEXT = re.compile(r"\[Context: (.*)\]\n\n")
-_MARK = re.compile(r"<!--.*?-->", re.DOTALL)
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 
 
@@ -21,7 +21,7 @@ def passages_of(text: str) -> list[str]:
     """Return the passages of a chunk, in order, at most ``MAX_PASSAGES``; [] when it is only one."""
     match = _CONTEXT.match(text)
     heading = trim(match.group(1).rsplit(" > ", 1)[-1].lstrip("#")) if match else ""
-    body = _MARK.sub(" ", text[match.end() :] if match else text)
+    body = without_comments(text[match.end() :] if match else text, " ")
     found: list[str] = []
     current: list[str] = []
 

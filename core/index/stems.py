@@ -10,6 +10,7 @@ import re
 
 import apsw
 
+from core.index.comments import without_comments
 from core.index.database import Database
 from core.index.grams import gram_text
 from core.index.headings import heading_path
@@ -24,16 +25,19 @@ SELECT c.rowid FROM chunks c LEFT JOIN memdeck_stem_rows s ON s.rowid = c.rowid 
 """
 _ORPHANS = "SELECT rowid FROM memdeck_stem_rows WHERE rowid NOT IN (SELECT rowid FROM chunks)"
 BATCH = 500
+BATCH_CHARS = 1_000_000
+"""Most of one transaction: the agent waits five seconds for its turn, and no longer."""
 
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_CAMEL_WORD = re.compile(r"\w*[a-z0-9][A-Z]\w*")
+_WORD = re.compile(r"\w+")
+_HUMP = re.compile(r"[a-z0-9][A-Z]")
 _CAMEL_JOINT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _LOG_NAME = re.compile(r"\d{4}-\d{2}-\d{2}-(.*?)(?:-[0-9a-f]{8})?\.md\Z")
 
 
 def identifier_parts(text: str) -> list[str]:
     """Split camelCase words into their parts (``_``, ``-``, ``/`` and ``.`` split in the tokenizer itself)."""
-    return [part for word in _CAMEL_WORD.findall(text) for part in _CAMEL_JOINT.split(word)]
+    # Word by word: a pattern of the whole would begin anew at each character of a long word without a joint.
+    return [part for word in _WORD.findall(text) if _HUMP.search(word) for part in _CAMEL_JOINT.split(word)]
 
 
 def log_topic(path: str) -> str:
@@ -60,10 +64,51 @@ def bring_in_step(database: Database) -> int:
         orphans = [(row[0],) for row in writer.execute(_ORPHANS)]
         writer.executemany("DELETE FROM memdeck_stems WHERE rowid=?", orphans)
         writer.executemany("DELETE FROM memdeck_stem_rows WHERE rowid=?", orphans)
-        off = [int(str(row[0])) for row in writer.execute(_OFF)]
-        for start in range(0, len(off), BATCH):
-            _write(writer, off[start : start + BATCH])
+    with database.reading() as reader:
+        off = [int(str(row[0])) for row in reader.execute(_OFF)]
+    done = 0
+    while done < len(off):
+        done += _bring_in(database, off[done : done + BATCH])
     return len(off) + len(orphans)
+
+
+def _bring_in(database: Database, rowids: list[int]) -> int:
+    """Index the first of some rows, up to ``BATCH_CHARS``; return how many.
+
+    Their words are found before the write lock is taken, so that it is held for moments; a row that changes
+    meanwhile is not written, and found again the next time.
+    """
+    rows: list[tuple[int, str, tuple[str, str, str]]] = []
+    looked = size = 0
+    with database.reading() as reader:
+        marks = ",".join("?" * len(rowids))
+        sizes = {
+            int(str(row[0])): int(str(row[1]))
+            for row in reader.execute(
+                f"SELECT rowid, length(text) FROM chunks WHERE rowid IN ({marks})", rowids
+            )
+        }
+    for rowid in rowids:
+        if looked and size + sizes.get(rowid, 0) > BATCH_CHARS:
+            break
+        looked, size = looked + 1, size + sizes.get(rowid, 0)
+        with database.reading() as reader:
+            row = reader.execute("SELECT path, text, hash FROM chunks WHERE rowid=?", (rowid,)).fetchone()
+        if row is not None:
+            rows.append((rowid, str(row[2]), _columns(str(row[0]), str(row[1]))))
+    with database.writing() as writer:
+        for rowid, digest, columns in rows:
+            now = writer.execute("SELECT hash FROM chunks WHERE rowid=?", (rowid,)).fetchone()
+            if now is None or now[0] != digest:
+                continue
+            writer.execute("DELETE FROM memdeck_stems WHERE rowid=?", (rowid,))
+            writer.execute(
+                "INSERT INTO memdeck_stems(rowid, heading, body, parts) VALUES(?, ?, ?, ?)", (rowid, *columns)
+            )
+            writer.execute(
+                "INSERT OR REPLACE INTO memdeck_stem_rows(rowid, hash) VALUES(?, ?)", (rowid, digest)
+            )
+    return looked
 
 
 def _has_tables(connection: apsw.Connection) -> bool:
@@ -74,24 +119,8 @@ def _first(connection: apsw.Connection, sql: str) -> bool:
     return connection.execute(f"{sql} LIMIT 1").fetchone() is not None
 
 
-def _write(writer: apsw.Connection, rowids: list[int]) -> None:
-    marks = ",".join("?" * len(rowids))
-    rows = list(
-        writer.execute(f"SELECT rowid, path, text, hash FROM chunks WHERE rowid IN ({marks})", rowids)
-    )
-    writer.executemany("DELETE FROM memdeck_stems WHERE rowid=?", [(row[0],) for row in rows])
-    writer.executemany(
-        "INSERT INTO memdeck_stems(rowid, heading, body, parts) VALUES(?, ?, ?, ?)",
-        [(row[0], *_columns(str(row[1]), str(row[2]))) for row in rows],
-    )
-    writer.executemany(
-        "INSERT OR REPLACE INTO memdeck_stem_rows(rowid, hash) VALUES(?, ?)",
-        [(row[0], row[3]) for row in rows],
-    )
-
-
 def _columns(path: str, text: str) -> tuple[str, str, str]:
     heading = " ".join((*heading_path(text), log_topic(path)))
     # Marks and flush stamps are no content: a person never asks for them.
-    body = _COMMENT.sub(" ", text)
+    body = without_comments(text, " ")
     return heading, body, " ".join((*identifier_parts(text), gram_text(text)))

@@ -72,7 +72,7 @@ class Index(IndexFile):
         with self._lock:
             database = self.database()
             if database is None:
-                return SyncReport(notes=(self._failure,), seconds=time.perf_counter() - started)
+                return self._unusable(started)
             told = None if only is None else set(only)
             if told == set() and not (force or drop_foreign) and self._unchanged(database):
                 # Nothing was told of and nobody wrote to the index: there is nothing to look at.
@@ -97,6 +97,7 @@ class Index(IndexFile):
             if damage:
                 return self._after_damage(database, damage, started)
             self._heals = 0
+            self.swapped = False
             if work.blocked:  # whatever was to be looked at is still to be looked at
                 work.left = max(work.left, len(told or ()), 1)
             self._behind = work.left if work.blocked else 0
@@ -107,6 +108,9 @@ class Index(IndexFile):
             else:
                 self._problems = tuple(dict.fromkeys((*self._problems, *work.problems)))
             return work.report(self._problems, self.notes, time.perf_counter() - started)
+
+    def _unusable(self, started: float) -> SyncReport:
+        return SyncReport(notes=(self._failure,), failed=self._failure, seconds=time.perf_counter() - started)
 
     def _unchanged(self, database: Database) -> bool:
         try:
@@ -129,7 +133,7 @@ class Index(IndexFile):
         """Make a change in one transaction under the claim; None when it was made, else what came of it."""
         database = self.database()
         if database is None:
-            return SyncReport(notes=(self._failure,))
+            return self._unusable(time.perf_counter())
         try:
             mine = self._take_claim(database)
             if mine is None:
@@ -175,7 +179,7 @@ class Index(IndexFile):
         self._database = self._open_damaged(place, damage)
         self._seen_version = -1
         if self._database is None:
-            return SyncReport(notes=(self._failure,), seconds=time.perf_counter() - started)
+            return self._unusable(started)
         return self.sync()
 
     def _plan(self, database: Database, only: set[str] | None, force: bool, drop_foreign: bool) -> Plan:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from core.index.chunker import heading_level
+from core.index.comments import without_comments
 from core.rust_text import lines, trim
 from core.search.report import Factors
 from core.store.layout import is_scaffold
@@ -218,20 +219,7 @@ def is_content_free(text: str, source: str) -> bool:
     if source in CURATED and is_scaffold(text):
         return True
     if "<!--" in text:
-        text = _without_comments(text)
+        text = without_comments(text)
     elif any("$" <= line[0] <= "~" for line in text.split("\n", 4)[:4] if line):
         return False  # nearly every chunk: one of its first lines begins neither like a heading nor blank
     return not any(trim(line) and heading_level(line) is None for line in lines(text))
-
-
-def _without_comments(text: str) -> str:
-    out: list[str] = []
-    position = 0
-    while True:
-        start = text.find("<!--", position)
-        end = text.find("-->", start + 4) if start >= 0 else -1
-        if start < 0 or end < 0:
-            out.append(text[position:])
-            return "".join(out)
-        out.append(text[position:start])
-        position = end + 3

@@ -43,6 +43,22 @@ def read_text(path: str) -> str | None:
     Raises:
         SettingsError: unreadable, not a regular file, far too large, or not UTF-8 (with the line).
     """
+    data = read_bytes(path)
+    if data is None:
+        return None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise SettingsError(f"is not UTF-8 (at line {line})") from None
+
+
+def read_bytes(path: str) -> bytes | None:
+    """The bytes of a config file, or None when there is none.
+
+    Raises:
+        SettingsError: unreadable, not a regular file, or far too large.
+    """
     try:
         with open(path, "rb", opener=_open_regular) as file:
             data = file.read(_MAX_BYTES + 1)
@@ -53,11 +69,7 @@ def read_text(path: str) -> str | None:
         raise SettingsError(f"cannot be read: {reason}") from None
     if len(data) > _MAX_BYTES:
         raise SettingsError(f"cannot be read: larger than {_MAX_BYTES:,} bytes")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise SettingsError(f"is not UTF-8 (at line {line})") from None
+    return data
 
 
 def _open_regular(path: str, flags: int) -> int:

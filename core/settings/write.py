@@ -18,7 +18,7 @@ from tomlkit.items import InlineTable
 from core.errors import SettingsError
 from core.safetext import visible
 from core.settings.keys import Spec, WrongValue, check, find_key, looks_secret, parse_text, shown
-from core.settings.load import parse, read_text
+from core.settings.load import parse, read_bytes, read_text
 from core.settings.model import SettingChange, Settings
 
 _BOM = b"\xef\xbb\xbf"
@@ -171,11 +171,9 @@ def _typed(spec: Spec, value: object) -> object:
 
 def _bytes(file: str) -> bytes | None:
     try:
-        return Path(file).read_bytes() if os.path.lexists(file) else None
-    except FileNotFoundError:
-        return None  # a link to a file that is not there yet
-    except OSError as error:
-        raise SettingsError(f"{file} cannot be read: {error.strerror}", data=_UNCHANGED) from None
+        return read_bytes(file) if os.path.lexists(file) else None
+    except SettingsError as error:
+        raise SettingsError(f"{file} {error}", data=_UNCHANGED) from None
 
 
 def _text(file: str) -> str:

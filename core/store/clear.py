@@ -29,10 +29,13 @@ DropFromIndexes = Callable[[Sequence[str]], tuple[list[str], list[str]]]
 def clear_preview(root: Root, workspace: str, what: Scope) -> tuple[str, ...]:
     """The paths ``clear`` would remove, in listing order; a link is shown with its target, which stays.
 
+    Folders that cannot be looked into follow, each with the reason: what they hold stays.
+
     Raises:
         UsageError: there is nothing of that kind in this root.
     """
-    return tuple(_described(path) for path in _doomed(root, workspace, what))
+    paths, unseen = _doomed(root, workspace, what)
+    return (*(_described(path) for path in paths), *unseen)
 
 
 def _described(path: str) -> str:
@@ -62,10 +65,11 @@ def clear(
         UsageError: there is nothing of that kind in this root, or the state folder lies inside it.
         MemdeckError: the trash cannot be written; nothing was removed.
     """
-    paths = _doomed(root, workspace, what)
+    paths, unseen = _doomed(root, workspace, what)
     action = f"clear {what}"
     if not paths:
-        return Receipt(action, (), notes=("There was nothing to remove.",))
+        notes = () if unseen else ("There was nothing to remove.",)
+        return Receipt(action, (), unseen, notes=notes)
     thrown = throw_away(paths, root=root, state=state, now=now, action=action)
     removed = [entry.path for entry in thrown.done]
     indexable = [path for path in removed if is_text_name(path)]
@@ -73,12 +77,13 @@ def clear(
     return Receipt(
         action,
         (*(printable(path) for path in removed), *reached),
-        (*thrown.failed, *missed),
+        (*unseen, *thrown.failed, *missed),
         str(thrown.trash) if thrown.trash else None,
     )
 
 
-def _doomed(root: Root, workspace: str, what: Scope) -> list[str]:
+def _doomed(root: Root, workspace: str, what: Scope) -> tuple[list[str], tuple[str, ...]]:
+    """The paths to remove, and a line for each folder that could not be looked into."""
     folder = workspace_dir(root, workspace)
     if what == "workspace" and folder is None:
         raise UsageError(
@@ -90,16 +95,31 @@ def _doomed(root: Root, workspace: str, what: Scope) -> list[str]:
             "this agent memory has no global part", hint="Clear the workspace: it is all there is here."
         )
     paths: list[str] = []
-    if what != "workspace" and not root.flat:
+    unseen: list[str] = []
+    if what != "workspace" and not root.flat and _listable(root.path, unseen):
         paths += _memory_file(root.path)
     folders = [folder] if folder is not None else []
     if what == "all" and not root.flat:
         folders = [os.path.join(root.path, name) for name in workspace_folders(root)]
     for each in folders if what != "global" else []:
         _refuse_folder_link(each, root)
-        paths += _memory_file(each)
-        paths += _log_files(each)
-    return paths
+        if _listable(each, unseen):
+            paths += _memory_file(each)
+            paths += _log_files(each, unseen)
+    return paths, tuple(unseen)
+
+
+def _listable(folder: str, unseen: list[str]) -> bool:
+    """Whether a folder can be looked into; if it is there and cannot, that is added to ``unseen``."""
+    try:
+        os.listdir(folder)
+        os.lstat(os.path.join(folder, "."))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        unseen.append(f"{printable(folder)}: cannot be looked into ({error.strerror}); what it holds stays")
+        return False
+    return True
 
 
 def _refuse_folder_link(folder: str, root: Root) -> None:
@@ -115,14 +135,11 @@ def _memory_file(folder: str) -> list[str]:
     return [path] if os.path.isfile(path) or os.path.islink(path) else []
 
 
-def _log_files(folder: str) -> list[str]:
+def _log_files(folder: str, unseen: list[str]) -> list[str]:
     """Everything named as a log in ``sessions/``, readable or not: dangling links go as well."""
     sessions = os.path.join(folder, SESSIONS_DIR)
-    if os.path.islink(sessions):
+    if os.path.islink(sessions) or not _listable(sessions, unseen):
         return []
-    try:
-        with os.scandir(sessions) as entries:
-            names = [e.name for e in entries if is_log_name(e.name) and (e.is_symlink() or e.is_file())]
-    except OSError:
-        return []
+    with os.scandir(sessions) as entries:
+        names = [e.name for e in entries if is_log_name(e.name) and (e.is_symlink() or e.is_file())]
     return [os.path.join(sessions, name) for name in sorted(names, key=os.fsencode)]

@@ -6,14 +6,14 @@ import errno
 import json
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from blake3 import blake3
 
-from core.errors import NotFound, UnreadableFile
+from core.errors import NotFound, UnreadableFile, UsageError
 from core.store.entries import is_inside
 from core.store.layout import printable
 from core.store.model import Receipt
@@ -27,19 +27,35 @@ class _NotRestored(Exception):
     """Something that stays in the trash, with the reason."""
 
 
-def restore(trash_dir: str | Path) -> Receipt:
+def restore(trash_dir: str | Path, *, roots: Sequence[str], within: Path) -> Receipt:
     """Put everything of one trash folder back where it lay, with its mode and mtime.
+
+    ``within`` is the folder all trash lies in, ``roots`` the real paths of the memories that are open: another
+    folder's manifest could name any place on this machine.
 
     What has been made anew at a place is never overwritten: that entry stays in the trash and is named.
     The trash folder goes when it is empty.  Restored paths are ``done`` (spelled), for the caller to index.
 
     Raises:
         NotFound: there is no such trash folder.
+        UsageError: it is no trash folder of memdeck's, or of a memory that is not open; nothing was changed.
         UnreadableFile: its manifest is damaged; nothing was changed.
     """
     trash = Path(trash_dir)
+    if not is_inside(os.path.realpath(within), os.path.realpath(trash)):
+        raise UsageError(
+            f"{printable(str(trash))} is no trash folder of memdeck's: those lie in {printable(str(within))}",
+            data="Nothing was changed.",
+            hint="The receipt of what was cleared names the folder.",
+        )
     manifest, entries = _read_manifest(trash)
     real_root = manifest["real_root"]
+    if real_root not in roots:
+        raise UsageError(
+            f"what lies there belongs to the memory at {printable(real_root)}, which is not the one opened",
+            data="Nothing was changed.",
+            hint="Open that one with --root.",
+        )
     done: list[str] = []
     failed: list[str] = []
     notes: list[str] = []
@@ -90,7 +106,7 @@ def _restore_entry(entry: TrashEntry, trash: Path, real_root: str) -> str:
     if entry.kind == "folder":
         if not os.path.isdir(entry.path):
             os.mkdir(entry.path, 0o700)
-        os.chmod(entry.path, entry.mode)
+        os.chmod(entry.path, entry.mode & 0o777)
         return ""
     if os.path.lexists(entry.path):
         if entry.kind == "file" and not (trash / entry.stored).exists():
@@ -132,7 +148,7 @@ def _restore_file(entry: TrashEntry, trash: Path) -> str:
             raise
         _copy_back(entry, data)
     else:
-        os.chmod(entry.path, entry.mode)
+        os.chmod(entry.path, entry.mode & 0o777)
         if not changed:
             os.utime(entry.path, ns=(entry.mtime_ns, entry.mtime_ns))
     sync_dir(os.path.dirname(entry.path))
@@ -147,7 +163,7 @@ def _copy_back(entry: TrashEntry, data: bytes) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
-            os.fchmod(handle, entry.mode)
+            os.fchmod(handle, entry.mode & 0o777)
             os.utime(handle, ns=(entry.mtime_ns, entry.mtime_ns))
             os.fsync(handle)
         try:

@@ -6,8 +6,8 @@ import pytest
 
 from core.errors import UsageError
 from core.memory import Memory
-from core.store.restore import restore
 from tests.core.memory_desk import DAY, OTHER, WS, MemoryDesk, no_index, tree
+from tests.core.store.bringing_back import restore
 
 
 def filled(place: MemoryDesk) -> Memory:

@@ -10,7 +10,7 @@ import pytest
 from core.errors import UsageError
 from core.store.clear import Scope, clear, clear_preview
 from core.store.layout import Root, open_root
-from core.store.restore import restore
+from tests.core.store.bringing_back import restore
 
 NOW = 1_767_225_600.0
 WS = "widgets-a3f7b2c9"

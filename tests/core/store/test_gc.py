@@ -12,7 +12,7 @@ from core.errors import UsageError
 from core.store.gc import gc
 from core.store.layout import Root, open_root
 from core.store.model import GcReport
-from core.store.restore import restore
+from tests.core.store.bringing_back import restore
 
 NOW = 1_767_225_600.0
 OLD = NOW - 90 * 86_400

@@ -15,8 +15,8 @@ import pytest
 from core.errors import MemdeckError, NotFound, UnreadableFile, UsageError
 from core.store import trash as room
 from core.store.layout import Root
-from core.store.restore import restore
 from core.store.trash import Thrown, throw_away
+from tests.core.store.bringing_back import restore
 
 NOW = 1_767_225_600.0
 WS = "widgets-a3f7b2c9"
