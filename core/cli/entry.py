@@ -45,6 +45,16 @@ def main(
     return code
 
 
+def _unwritable() -> bool:
+    """Whether it was standard output that failed, as it does when help is printed to a full disk."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        return True
+    return sys.stdout is None
+
+
 def _give_up_stdout() -> None:
     """Nothing more goes to standard output, or Python itself would complain about it at the end."""
     if sys.stdout is not None:
@@ -65,6 +75,8 @@ def _run(argv: list[str], state: State) -> int:
     except (BrokenPipeError, Unwritable):
         raise
     except Exception as error:
+        if isinstance(error, OSError) and _unwritable():
+            raise Unwritable(error.strerror) from None
         return _internal(error, state)
     finally:
         state.course.end()

@@ -10,7 +10,7 @@ import asyncio
 import ipaddress
 import ssl
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from concurrent.futures import CancelledError as Dropped
 from concurrent.futures import Future, wait
 from contextlib import suppress
@@ -58,6 +58,10 @@ class Lost:
 
     why: str
     passing: bool = True
+
+
+MAX_ANSWER = 32_000_000
+"""Bytes of one answer; 32 vectors of 8,192 numbers take a quarter of it."""
 
 
 def origin_of(base_url: str) -> str:
@@ -149,6 +153,8 @@ class Exchange:
             return Lost(f"did not answer within {self._timeout:g} s")
         except openai.APIConnectionError as error:
             return _lost(error, self._timeout)
+        except _Unfit as error:
+            return Lost(str(error), passing=False)
         except Exception as error:  # a bug of a library under it: named, but its text may quote the request
             return Lost(f"could not be asked ({type(error).__name__})", passing=False)
 
@@ -167,7 +173,7 @@ class Exchange:
                     follow_redirects=False,
                     trust_env=not is_loopback(self.origin),
                     timeout=timeout,
-                    event_hooks={"request": [self._only_what_is_needed]},
+                    event_hooks={"request": [self._only_what_is_needed], "response": [_bounded]},
                 ),
             )
         return self._client
@@ -177,6 +183,7 @@ class Exchange:
             if name.lower() not in _HEADERS:
                 del request.headers[name]
         request.headers["user-agent"] = "memdeck"
+        request.headers["accept-encoding"] = "identity"  # what unpacks to gigabytes is not asked for
         if self._key:
             request.headers["authorization"] = f"Bearer {self._key}"
         else:
@@ -186,6 +193,33 @@ class Exchange:
         client, self._client = self._client, None
         if client is not None:
             await client.close()
+
+
+class _Unfit(Exception):
+    """An answer that is not read to its end, and why."""
+
+
+async def _bounded(response: Any) -> None:
+    """Let no answer be packed, or longer than any batch of vectors can be: it would be held in memory whole."""
+    packed = response.headers.get("content-encoding", "identity").strip().lower()
+    if packed not in ("", "identity"):
+        raise _Unfit(f"answered in a packed form ({packed[:20]}) that was not asked for")
+    body = response.stream
+
+    async def pieces(self: Any) -> AsyncIterator[bytes]:
+        size = 0
+        async for piece in body:
+            size += len(piece)
+            if size > MAX_ANSWER:
+                raise _Unfit(f"answered with more than {MAX_ANSWER // 1_000_000} MB")
+            yield piece
+
+    async def aclose(self: Any) -> None:
+        await body.aclose()
+
+    # Whichever HTTP library `openai` brings, the stream must be of its own kind.
+    kind = next(base for base in type(body).__mro__ if base.__name__ == "AsyncByteStream")
+    response.stream = type("Bounded", (kind,), {"__aiter__": pieces, "aclose": aclose})()
 
 
 class _Runner:
@@ -252,6 +286,9 @@ def _lost(error: BaseException, timeout: float) -> Lost:
     while link is not None and link not in chain:
         chain.append(link)
         link = link.__cause__ or link.__context__
+    unfit = next((link for link in chain if isinstance(link, _Unfit)), None)
+    if unfit is not None:
+        return Lost(str(unfit), passing=False)
     if any(isinstance(link, ssl.SSLCertVerificationError) for link in chain):
         return Lost("has a certificate that is not trusted", passing=False)
     names = {type(link).__name__ for link in chain}

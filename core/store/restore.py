@@ -106,7 +106,7 @@ def _restore_entry(entry: TrashEntry, trash: Path, real_root: str) -> str:
     if entry.kind == "folder":
         if not os.path.isdir(entry.path):
             os.mkdir(entry.path, 0o700)
-        os.chmod(entry.path, entry.mode & 0o777)
+        os.chmod(entry.path, entry.mode & 0o3777)
         return ""
     if os.path.lexists(entry.path):
         if entry.kind == "file" and not (trash / entry.stored).exists():

@@ -323,3 +323,14 @@ def test_another_workspace_of_the_same_memory(place: MemoryDesk) -> None:
     place.opened.append(other)
     assert [hit.source for hit in other.search("marble").hits] == ["workspace"]
     assert other.settings is memory.settings
+
+
+def test_an_index_removed_under_a_live_memory_is_made_anew_before_it_is_searched(place: MemoryDesk) -> None:
+    place.fill()
+    memory = place.open()
+    assert memory.search("harbor").hits
+    for suffix in ("", "-wal", "-shm"):
+        (place.root / WS / f"index.sqlite{suffix}").unlink(missing_ok=True)
+    report = memory.search("harbor", sync=False)  # as the app asks while it is told of every change
+    assert report.hits
+    assert report.empty_reason == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -255,3 +256,37 @@ def test_copies_of_demos_that_were_killed_are_removed_and_others_stay(tmp_path: 
         folder.mkdir()
     remove_left_demos(tmp_path)
     assert sorted(tmp_path.iterdir()) == sorted(stay)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device here")
+@pytest.mark.parametrize("argv", [["config", "get"], ["config", "path"], ["-h"], ["eval", "--help"]])
+def test_a_full_disk_is_one_line(tmp_path: Path, argv: list[str]) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            memdeck(*argv), stdout=full, stderr=subprocess.PIPE, text=True, env=environ(tmp_path), check=False
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith("memdeck: what was to be printed cannot be written: No space left")
+    assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
+
+
+@pytest.mark.parametrize(("closed", "code"), [(1, 1), (2, 0)])
+def test_a_closed_output_is_no_defect(tmp_path: Path, closed: int, code: int) -> None:
+    line = shlex.join(memdeck("config", "path"))
+    done = subprocess.run(
+        ["sh", "-c", f"{line} {closed}>&-"],
+        capture_output=True,
+        text=True,
+        env=environ(tmp_path),
+        check=False,
+    )
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr and "internal error" not in done.stderr
+    assert ("config.toml" in done.stdout) == (closed == 2)
+
+
+def test_undo_and_clearing_at_once_are_refused(cli: Cli) -> None:
+    ran = cli("clear", "workspace", "--undo", "/state/trash/1", "--yes")
+    assert ran.code == 2
+    assert "give one of them" in ran.err and "Nothing was done." in ran.err
+    assert ran.out == ""

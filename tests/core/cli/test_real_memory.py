@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from core.demo import prepare
@@ -248,3 +249,36 @@ def test_an_unreadable_file_is_named_once(demo: Cli) -> None:
     bad.write_bytes(b"\xff\n")
     for argv in (["show", str(bad)], ["reindex"]):
         assert demo("--workspace", "widgets", *argv, real=True).err.count(str(bad)) == 1
+
+
+def test_an_index_that_cannot_be_used_fails_and_is_no_empty_result(demo: Cli) -> None:
+    found(demo, "search", "token")
+    holder = apsw.Connection(str(widgets(demo) / "index.sqlite"))
+    holder.pragma("locking_mode", "exclusive")
+    holder.execute("BEGIN EXCLUSIVE")
+    try:
+        ran = demo("--workspace", "widgets", "reindex", "--json", real=True)
+        assert ran.code == 1
+        assert json.loads(ran.out)["failed"] == "another process holds the index"
+        ran = demo("--workspace", "widgets", "search", "token", "--json", real=True)
+        assert ran.code == 1
+        assert json.loads(ran.out)["notes"][0] == "failed: another process holds the index"
+    finally:
+        holder.close()
+    assert demo("--workspace", "widgets", "search", "token", "--json", real=True).code == 0
+
+
+@pytest.mark.parametrize("config", ["a=" + "[" * 100_000 + "]" * 100_000, None])
+def test_an_odd_config_file_breaks_neither_doctor_nor_a_change(demo: Cli, config: str | None) -> None:
+    path = Path(demo.environ["GROK_HOME"]) / "config.toml"
+    path.unlink(missing_ok=True)
+    if config is None:
+        os.mkfifo(path)
+    else:
+        path.write_text(config)
+    ran = demo("--workspace", "widgets", "doctor", real=True)
+    assert ran.code == 1
+    assert str(path) in ran.out
+    ran = demo("config", "set", "search.max_results", "7", "--yes", real=True)
+    assert ran.code != 0 and ran.code != 70
+    assert "Nothing was written" in ran.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import logging
 import socket
 import threading
@@ -11,6 +12,7 @@ from collections.abc import Callable
 import pytest
 from werkzeug import Response
 
+from core.embed import exchange
 from core.embed.provider import (
     BadAnswer,
     Cancel,
@@ -391,3 +393,27 @@ def test_the_endpoints_own_words_are_short_and_safe_to_show(endpoint: Endpoint, 
     with pytest.raises(PermanentError, match="answered 400: bad ␛") as caught:
         make().embed(["a"])
     assert len(str(caught.value)) < 260 and str(caught.value).isprintable()
+
+
+def test_an_answer_that_would_fill_the_memory_is_not_read_to_its_end(
+    endpoint: Endpoint, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exchange, "MAX_ANSWER", 2_000_000)
+    endpoint.script = [lambda texts: Response(b" " * 2_000_001 + b"{}", 200, content_type="application/json")]
+    with pytest.raises(PermanentError, match="answered with more than 2 MB"):
+        make().embed(["one"])
+    endpoint.script = [lambda texts: Response(b" " * 2_000_001, 500, content_type="application/json")]
+    with pytest.raises(PermanentError, match="answered with more than 2 MB"):
+        make().embed(["one"])
+
+
+def test_a_packed_answer_is_neither_asked_for_nor_unpacked(endpoint: Endpoint, make: Make) -> None:
+    bomb = gzip.compress(b" " * 50_000_000)
+    endpoint.script = [
+        lambda texts: Response(
+            bomb, 200, headers={"content-encoding": "gzip"}, content_type="application/json"
+        )
+    ]
+    with pytest.raises(PermanentError, match="packed form"):
+        make().embed(["one"])
+    assert endpoint.headers[0]["accept-encoding"] == "identity"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -141,3 +143,42 @@ def test_when_every_file_is_kept_no_index_is_touched(
     assert (receipt.done, receipt.trash, indexes.dropped) == ((), None, [])
     assert "Permission denied; it was kept" in receipt.failed[0]
     assert (memory / "MEMORY.md").exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_folders_that_cannot_be_looked_into_are_named(root: Root, memory: Path, tmp_path: Path) -> None:
+    sessions = memory / WS / "sessions"
+    sessions.chmod(0)
+    try:
+        _unseen_is_named(root, tmp_path, str(sessions))
+    finally:
+        sessions.chmod(0o700)
+
+
+def test_a_folder_that_cannot_be_listed_is_named(
+    root: Root, memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions = str(memory / WS / "sessions")
+    listdir = os.listdir
+
+    def denied(path: str) -> list[str]:
+        if path == sessions:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return listdir(path)
+
+    monkeypatch.setattr(os, "listdir", denied)
+    _unseen_is_named(root, tmp_path, sessions)
+
+
+def _unseen_is_named(root: Root, tmp_path: Path, sessions: str) -> None:
+    line = f"{sessions}: cannot be looked into (Permission denied); what it holds stays"
+    assert clear_preview(root, WS, "workspace") == (f"{root.path}/{WS}/MEMORY.md", line)
+    receipt = clear(
+        root, WS, "workspace", state=tmp_path / "state", now=NOW, drop_from_indexes=lambda paths: ([], [])
+    )
+    assert receipt.done == (f"{root.path}/{WS}/MEMORY.md",)
+    assert receipt.failed == (line,)
+    again = clear(
+        root, WS, "workspace", state=tmp_path / "state", now=NOW, drop_from_indexes=lambda paths: ([], [])
+    )
+    assert (again.done, again.failed, again.notes) == ((), (line,), ())

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from core.errors import MemdeckError, NotFound, UnreadableFile, UsageError
+from core.store import restore as restoring
 from core.store import trash as room
 from core.store.layout import Root
-from core.store.trash import Thrown, throw_away
+from core.store.trash import MANIFEST, MANIFEST_VERSION, Thrown, throw_away
 from tests.core.store.bringing_back import restore
 
 NOW = 1_767_225_600.0
@@ -414,3 +415,35 @@ def test_a_manifest_cannot_reach_outside(root: Root, memory: Path, state: Path, 
 def test_no_trash_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         restore(tmp_path / "none")
+
+
+def test_a_folder_that_is_no_trash_is_refused_whatever_its_manifest_says(
+    root: Root, memory: Path, tmp_path: Path
+) -> None:
+    crafted, victim = tmp_path / "crafted", tmp_path / "victim"
+    crafted.mkdir()
+    victim.mkdir()
+    (crafted / "0").write_bytes(b"#!/bin/sh\n")
+    entry = {"path": str(victim / "pwn.sh"), "kind": "file", "stored": "0", "mode": 0o4777, "mtime_ns": 0,
+             "size": 10, "blake3": "", "target": ""}  # fmt: skip
+    (crafted / MANIFEST).write_text(
+        json.dumps({"version": MANIFEST_VERSION, "real_root": "/", "entries": [entry]})
+    )
+    with pytest.raises(UsageError, match="no trash folder of memdeck's"):
+        restoring.restore(crafted, roots=[str(root.real)], within=tmp_path / "state" / "roots")
+    with pytest.raises(UsageError, match="not the one opened"):
+        restoring.restore(crafted, roots=[str(root.real)], within=tmp_path)
+    assert not list(victim.iterdir())
+    assert (crafted / "0").exists()
+
+
+def test_a_mode_never_brings_back_more_than_permissions(root: Root, memory: Path, tmp_path: Path) -> None:
+    thrown = throw_away(
+        [str(memory / "MEMORY.md")], root=root, state=tmp_path / "state", now=NOW, action="clear global"
+    )
+    assert thrown.trash is not None
+    listed = json.loads((thrown.trash / MANIFEST).read_text())
+    listed["entries"][0]["mode"] = 0o4755
+    (thrown.trash / MANIFEST).write_text(json.dumps(listed))
+    restore(thrown.trash)
+    assert stat.S_IMODE((memory / "MEMORY.md").stat().st_mode) == 0o755
