@@ -131,10 +131,11 @@ def pad(text: str, width: int, align: Literal["left", "right"] = "left") -> str:
     return blanks + text if align == "right" else text + blanks
 
 
-def wrap_offsets(text: str, width: int) -> list[int]:
+def wrap_offsets(text: str, width: int, *, paths: bool = False) -> list[int]:
     """Offsets at which the rows of a wrapped line start (the first is 0); every row fits ``width`` cells.
 
-    Breaks after blanks where it can, else within a word; marks of no width stay with their letter.  Linear.
+    Breaks after blanks where it can, with ``paths`` after a slash or a hyphen within a word too, else within
+    a word; marks of no width stay with their letter.  Linear.
     """
     if width < 2 or (len(text) <= width and cell_len(text) <= width):
         return [0]
@@ -168,6 +169,8 @@ def wrap_offsets(text: str, width: int) -> list[int]:
                 starts.append(index)
                 used, word = 0, index
         used += cells
+        if paths and (char == "/" or (char == "-" and text[index - 1 : index].isalnum())):
+            word, word_used = index + 1, used
     return starts
 
 

@@ -10,9 +10,9 @@ from textual.binding import Binding
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Static
 
 from tui.text import clean, content
+from tui.widgets.folded import Folded
 
 if TYPE_CHECKING:
     from core.memory import DoctorReport, GcReport, Problem, Receipt
@@ -43,7 +43,7 @@ class ReadingScreen(ModalScreen[None]):
             box.border_title = Content(clean(self._title))
             box.border_subtitle = Content("esc closes")
             with VerticalScroll(classes="dialogue-body"):
-                yield Static(self._body, classes="reading")
+                yield Folded(self._body, classes="reading")
 
     @property
     def _scroll(self) -> VerticalScroll:
