@@ -174,9 +174,9 @@ def wrap_offsets(text: str, width: int, *, paths: bool = False) -> list[int]:
     return starts
 
 
-def wrap(text: str, width: int, limit: int = 0) -> list[str]:
+def wrap(text: str, width: int, limit: int = 0, *, paths: bool = False) -> list[str]:
     """Wrapped rows without trailing blanks; at most ``limit`` rows (0: all), the last one ending in ``…``."""
-    starts = wrap_offsets(text, width)
+    starts = wrap_offsets(text, width, paths=paths)
     rows = [text[a:b].rstrip() for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]
     if limit and len(rows) > limit:
         rows = [*rows[: limit - 1], fit(text[starts[limit - 1] :], width)]

@@ -79,7 +79,12 @@ def _body(entries: list[Content], command: str) -> Content:
 def problems_body(problems: Sequence[Problem]) -> Content:
     """Each entry with its reason."""
     entries = [
-        Content.assemble(("! ", "bold"), clean(problem.path), "\n  ", (clean(problem.message), "$text-muted"))
+        Content.assemble(
+            ("! ", "bold"),
+            clean(problem.path),
+            "\n  ",
+            (clean(problem.message.removeprefix(f"{problem.path} ")), "$text-muted"),
+        )
         for problem in problems
     ]
     return _body(entries, "memdeck doctor")

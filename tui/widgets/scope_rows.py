@@ -120,7 +120,7 @@ def warnings_of(info: WorkspaceInfo) -> Iterator[str]:
     if info.ephemeral:
         yield "temporary: the agent keeps nothing"
     for problem in info.problems:
-        yield f"{PROBLEM} {problem.message}"
+        yield f"{PROBLEM} {problem.message.replace(problem.path, problem.path.rsplit('/', 1)[-1])}"
 
 
 def scope_rows(overview: Overview, opened: set[str], selected: tuple[str, str]) -> list[Row]:

@@ -40,7 +40,7 @@ def fold_lines(lines: Sequence[str], width: int, limit: int) -> list[str]:
     """Lines wrapped to ``width``, in at most ``limit`` rows; what does not fit is cut with ``…`` in the last."""
     if width < 2:
         return []
-    rows = [row for line in lines for row in wrap(clean(line), width)]
+    rows = [row for line in lines for row in wrap(clean(line), width, paths=True)]
     if len(rows) > limit:
         rows = [*rows[: limit - 1], fit(" ".join(rows[limit - 1 :]), width)]
     return rows
