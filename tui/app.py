@@ -113,7 +113,7 @@ class MemdeckApp(App[int], inherit_bindings=False):
             self._complain(f"There is no theme {settings.ui.theme}; t lists them.", "Settings")
         self.rebound, complaints = usable_keymap(settings.keys)
         for complaint in complaints:
-            self._complain(complaint, "Keys")
+            self._complain(f"{settings.own_file}: {complaint}" if settings.own_file else complaint, "Keys")
         self.set_keymap(self.rebound)
 
     @on(OpenFailed)
@@ -133,6 +133,13 @@ class MemdeckApp(App[int], inherit_bindings=False):
 
         if not any(isinstance(screen, CommandPalette) for screen in self.screen_stack):
             self.push_screen(CommandPalette(id="--command-palette"))
+
+    def search_themes(self) -> None:
+        from textual.command import CommandPalette
+
+        from tui.palette import ThemeProvider
+
+        self.push_screen(CommandPalette(providers=[ThemeProvider], placeholder="Search for themes…"))
 
     def action_quit_app(self) -> None:
         self.exit(0)

@@ -131,10 +131,11 @@ def pad(text: str, width: int, align: Literal["left", "right"] = "left") -> str:
     return blanks + text if align == "right" else text + blanks
 
 
-def wrap_offsets(text: str, width: int) -> list[int]:
+def wrap_offsets(text: str, width: int, *, paths: bool = False) -> list[int]:
     """Offsets at which the rows of a wrapped line start (the first is 0); every row fits ``width`` cells.
 
-    Breaks after blanks where it can, else within a word; marks of no width stay with their letter.  Linear.
+    Breaks after blanks where it can, with ``paths`` after a slash or a hyphen within a word too, else within
+    a word; marks of no width stay with their letter.  Linear.
     """
     if width < 2 or (len(text) <= width and cell_len(text) <= width):
         return [0]
@@ -168,12 +169,14 @@ def wrap_offsets(text: str, width: int) -> list[int]:
                 starts.append(index)
                 used, word = 0, index
         used += cells
+        if paths and (char == "/" or (char == "-" and text[index - 1 : index].isalnum())):
+            word, word_used = index + 1, used
     return starts
 
 
-def wrap(text: str, width: int, limit: int = 0) -> list[str]:
+def wrap(text: str, width: int, limit: int = 0, *, paths: bool = False) -> list[str]:
     """Wrapped rows without trailing blanks; at most ``limit`` rows (0: all), the last one ending in ``…``."""
-    starts = wrap_offsets(text, width)
+    starts = wrap_offsets(text, width, paths=paths)
     rows = [text[a:b].rstrip() for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]
     if limit and len(rows) > limit:
         rows = [*rows[: limit - 1], fit(text[starts[limit - 1] :], width)]

@@ -68,14 +68,14 @@ def usable_keymap(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]
         if binding_id not in known:
             near = get_close_matches(binding_id, known, 1)
             hint = f"; did you mean {near[0]}?" if near else "."
-            complaints.append(f"There is no action {clean(binding_id)}{hint}")
+            complaints.append(f"keys.{clean(binding_id)}: there is no such action{hint}")
             continue
         parts = [part.strip() for part in keys.split(",") if part.strip()]
         for part in parts:
             if part in UNUSABLE:
-                complaints.append(f"{part} for {binding_id}: terminals send another key for it.")
+                complaints.append(f"keys.{binding_id}: for {part} terminals send another key.")
             elif not _KEY.fullmatch(part):
-                complaints.append(f"{clean(part)} for {binding_id} is no key.")
+                complaints.append(f"keys.{binding_id}: {clean(part)} is no key.")
         good = [part for part in parts if part not in UNUSABLE and _KEY.fullmatch(part)]
         if good:
             keymap[binding_id] = ",".join(good)
@@ -98,7 +98,8 @@ def _clashes(keymap: Mapping[str, str]) -> Iterator[str]:
                 pair = (min(other, binding.id), max(other, binding.id))
                 if other != binding.id and pair not in said:
                     said.add(pair)
-                    yield f"{clean(key.strip())} is both {other} and {binding.id}; only one of them answers."
+                    named = binding.id if binding.id in keymap else other
+                    yield f"keys.{named}: {clean(key.strip())} is both {other} and {binding.id}; only one of them answers."
 
 
 def _character_name(key: str) -> str:

@@ -140,6 +140,7 @@ class Progress(Message):
 class Synced(Message):
     """The index of ``workspace`` was brought in step with the files; ``report`` is None when that failed."""
 
+    root: str
     workspace: str
     report: SyncReport | None
     status: IndexStatus | None

@@ -8,6 +8,7 @@ from typing import Any
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
+from textual.fuzzy import Matcher
 from textual.markup import escape
 
 from tui.actions import ACTIONS, EVERYWHERE, Action
@@ -51,9 +52,41 @@ class ActionProvider(Provider):
         for title, help_text, command in self._entries():
             score = matcher.match(title)
             if score > 0:
-                # Never matcher.highlight(): it reads the title as markup, and a folder's name is stored text.
-                _, offsets = matcher.fuzzy_search.match(query, title)
-                shown = Content(title)
-                for offset in offsets:
-                    shown = shown.stylize("bold underline", offset, offset + 1)
-                yield Hit(score, shown, command, text=title, help=help_text)
+                yield Hit(score, _lit(matcher, query, title), command, text=title, help=help_text)
+
+
+class ThemeProvider(Provider):
+    """Lists the themes; a dot stands before the one in use."""
+
+    def _entries(self) -> list[tuple[str, str, Callable[[], None]]]:
+        now = self.app.theme
+        return [
+            (name, "● " if name == now else "  ", partial(self._use, name))
+            for name in sorted(self.app.available_themes)
+        ]
+
+    def _use(self, name: str) -> None:
+        self.app.theme = name
+
+    async def discover(self) -> Hits:
+        for name, mark, command in self._entries():
+            yield DiscoveryHit(Content(mark + name), command, text=name)
+
+    async def search(self, query: str) -> Hits:
+        matcher = self.matcher(query)
+        for name, mark, command in self._entries():
+            score = matcher.match(name)
+            if score > 0:
+                yield Hit(score, _lit(matcher, query, name, mark), command, text=name)
+
+
+def _lit(matcher: Matcher, query: str, title: str, mark: str = "") -> Content:
+    """The title with the letters that match lit.
+
+    Never by matcher.highlight(): it reads the title as markup, and a folder's name is stored text.
+    """
+    _, offsets = matcher.fuzzy_search.match(query, title)
+    shown = Content(title)
+    for offset in offsets:
+        shown = shown.stylize("bold underline", offset, offset + 1)
+    return Content.assemble(mark, shown)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from core.settings import Settings
@@ -99,20 +97,28 @@ async def test_a_slash_in_the_preview_finds_in_the_file_and_leaves_the_query_alo
         query = main.searching.request
         document = main.preview.view.document
         assert document is not None, "the first file found is shown"
-        word = re.findall(r"[A-Za-z]{5,}", "\n".join(document.lines))[0]
+        word = "refresh"
         await pilot.press("5", "slash")
         await pilot.pause()
         assert isinstance(app.screen, FindScreen)
         await pilot.press(*word.upper(), "enter")
         await settle(pilot)
         assert app.screen is main
-        assert f"{word.upper()}: match 1 of" in told(app)
+        assert f"Preview · 1 of 3: {word.upper()}" in screen(app)
+        await pilot.press("n")
+        await settle(pilot)
+        assert f"Preview · 2 of 3: {word.upper()}" in screen(app)
+        assert told(app) == "", "a message would lie over the text"
         assert main.searching.request == query
         await pilot.press("slash")
         await pilot.pause()
         await pilot.press(*"nowhere-at-all", "enter")
         await settle(pilot)
-        assert "not in this file" in told(app)
+        assert "Preview · not found: nowhere" in screen(app)
+        # Another file is shown without what was looked for in this one.
+        await pilot.press("2", "enter")
+        await settle(pilot)
+        assert "not found" not in screen(app)
 
 
 async def test_a_click_on_a_key_in_the_footer_presses_it(app) -> None:
@@ -140,11 +146,16 @@ async def test_keys_from_the_settings_replace_the_old_ones(app, memory: FakeMemo
 
 
 async def test_an_unknown_name_and_an_unusable_key_are_said_and_the_rest_is_used(app, memory) -> None:
-    memory.settings = Settings(keys={"pane.zom": "f11", "copy": "ctrl+j,f5", "help": "f1"})
+    memory.settings = Settings(
+        keys={"pane.zom": "f11", "copy": "ctrl+j,f5", "help": "f1"}, own_file="/home/mona/memdeck.toml"
+    )
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        assert "There is no action pane.zom; did you mean pane.zoom?" in told(app)
-        assert "ctrl+j for copy" in told(app)
+        assert (
+            "/home/mona/memdeck.toml: keys.pane.zom: there is no such action; did you mean pane.zoom?"
+            in told(app)
+        )
+        assert "/home/mona/memdeck.toml: keys.copy: for ctrl+j terminals send another key." in told(app)
         assert app.rebound == {"copy": "f5", "help": "f1"}
 
 
@@ -152,7 +163,7 @@ async def test_two_actions_on_one_key_are_said_and_nothing_breaks(app, memory) -
     memory.settings = Settings(keys={"pane.zoom": "y"})
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        assert "y is both copy and pane.zoom" in told(app)
+        assert "keys.pane.zoom: y is both copy and pane.zoom" in told(app)
         await pilot.press("y")
         assert app.screen.zoomed
 
@@ -178,3 +189,71 @@ async def test_help_tells_what_the_pane_is_and_its_keys(app) -> None:
             assert all(action.verb in body for action in ACTIONS)
             await pilot.press("escape")
             await settle(pilot)
+
+
+async def test_help_names_the_palette_for_what_has_no_key(app) -> None:
+    async with app.run_test(size=(120, 60)) as pilot:
+        await settle(pilot)
+        await pilot.press("question_mark")
+        await settle(pilot)
+        line = next(line for line in app.screen._body.plain.split("\n") if "Clear everything" in line)
+        assert line.startswith("palette ")
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24)])
+async def test_help_stays_in_a_narrow_footer(app, size) -> None:
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        await pilot.press("slash", "t", "enter")
+        await settle(pilot)
+        footer = screen(app).splitlines()[-1]
+        assert "? help" in footer
+        assert footer.lstrip().startswith("/ search")
+        assert footer.rstrip().endswith("^p palette")
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40)])
+async def test_the_palette_ends_above_the_footer_and_its_list_is_framed(app, memory, size) -> None:
+    memory.logs = ()  # wide letters would shift the columns looked at
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+p")
+        await settle(pilot)
+        lines = screen(app).splitlines()
+        top = next(row for row, line in enumerate(lines) if "Search: Type a query" in line)
+        assert "palette" in lines[-1]
+        left = app.screen.query_one("#--input").region.x
+        end = next(row for row in range(top, len(lines) - 1) if lines[row][left] == "╰")
+        assert {line[left] for line in lines[top:end]} == {"│"}
+        await pilot.press("up")
+        await settle(pilot)
+        assert "App: Quit" in screen(app) or "Go: " in screen(app)
+
+
+async def test_the_theme_in_use_is_marked(app) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("t")
+        await settle(pilot)
+        assert "● memdeck-dark" in screen(app)
+        await pilot.press(*"nord", "enter")
+        await settle(pilot)
+        assert app.theme == "nord"
+        await pilot.press("t", *"nord")
+        await settle(pilot)
+        assert "● nord" in screen(app)
+
+
+async def test_the_letters_of_jump_stand_on_the_frames_and_go_where_they_say(app) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        before = screen(app).splitlines()
+        await pilot.press("ctrl+o")
+        await settle(pilot)
+        lines = screen(app).splitlines()
+        assert lines[1].startswith(" a Scopes ")
+        assert lines[2] == before[2].replace(" › ", " g ") or lines[2][:30] == before[2][:30]
+        assert " d Search " in lines[1]
+        await pilot.click(offset=(lines[1].index(" d Search ") + 1, 1))
+        await settle(pilot)
+        assert app.screen.place == "results"

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from textual.content import Content
+
 from core.errors import MemdeckError
 from core.index.model import DoctorReport, Finding
 from core.store.model import GcReport
 from tests.tui.driving import screen, settle, told, typed
-from tests.tui.fake_memory import FakeMemory
+from tests.tui.fake_memory import ROOT, FakeMemory
 from tui.screens.main import MainScreen
 from tui.screens.reading import MAX_LINES, ReadingScreen
 from tui.screens.why import WhyScreen
 from tui.widgets.confirm import Confirm
+from tui.widgets.folded import fold
 
 
 async def test_clear_lists_what_goes_and_cancel_is_focused(app, memory: FakeMemory) -> None:
@@ -206,3 +209,45 @@ async def test_too_long_for_the_terminal_and_no_tool_is_said_honestly(app, monke
         await settle(pilot)
         assert "Not copied" in told(app)
         assert app.clipboard == ""
+
+
+async def test_the_doctor_takes_away_the_messages_it_repeats(app, memory) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        app.notify("ui.theme is wrong", markup=False)
+        await app.screen.run_action("doctor")
+        await settle(pilot)
+        assert isinstance(app.screen, ReadingScreen)
+        assert told(app) == ""
+
+
+async def test_long_paths_are_broken_between_their_names(app, memory) -> None:
+    long = f"{ROOT}/widgets-a3f7b2c9/sessions/2026-07-12-starting-over/with-release-notes.md"
+    memory.clear_preview = lambda what: (long,)
+    async with app.run_test(size=(60, 20)) as pilot:
+        await settle(pilot)
+        app.screen.action_clear("workspace")
+        await settle_modal(pilot)
+        lines = [line.partition("│")[2].rpartition("│")[0].strip(" │") for line in screen(app).splitlines()]
+        first = next(index for index, line in enumerate(lines) if line.startswith(ROOT))
+        assert lines[first][-1] in "/-"
+        assert lines[first] + lines[first + 1] == long
+
+
+def test_what_has_no_place_to_break_is_broken_at_the_edge() -> None:
+    assert [row.plain for row in fold(Content("abcdef\n\nx --y"), 4)] == ["abcd", "ef", "", "x", "--y"]
+
+
+async def test_the_chunks_of_why_do_not_show_comments(app, memory) -> None:
+    path = f"{ROOT}/widgets-a3f7b2c9/MEMORY.md"
+    memory.texts[path] = "\n<!-- memdeck: made -->\n## Access tokens <!-- memdeck: verified from=x -->\n"
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("slash", *"token", "enter")
+        await settle(pilot)
+        await pilot.press("w")
+        await settle(pilot)
+        assert isinstance(app.screen, WhyScreen)
+        text = screen(app)
+        assert "## Access tokens" in text
+        assert "verified from" not in text

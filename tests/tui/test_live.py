@@ -9,11 +9,12 @@ import pytest
 
 from core.errors import MemdeckError, UsageError
 from core.index.model import SyncReport, WatchStatus
-from core.store.model import RootInfo
+from core.store.model import Problem, RootInfo
 from tests.tui.driving import screen, settle, told, typed, until
-from tests.tui.fake_memory import FakeMemory, failing, overview, report
+from tests.tui.fake_memory import ROOT, FakeMemory, failing, overview, report
 from tui.app import MemdeckApp
 from tui.messages import FilesChanged, Synced
+from tui.screens.live import with_unread
 from tui.widgets.status_bar import ErrorStrip
 
 CHANGED = SyncReport(files_seen=38, files_indexed=1, updated=1)
@@ -206,3 +207,52 @@ def test_run_returns_the_exit_code_of_a_failed_start(monkeypatch) -> None:
 
     monkeypatch.setattr(app_module.MemdeckApp, "run", lambda self: setattr(self, "_return_code", 2))
     assert app_module.run(failing("no")) == 2
+
+
+_LOG = f"{ROOT}/widgets-a3f7b2c9/sessions/2026-07-16-build-1b2c3d4e.md"
+UNREAD = Problem(_LOG, "unreadable", f"{_LOG} is not UTF-8")
+
+
+async def test_what_a_sync_could_not_read_is_listed_once_and_marked(app, memory) -> None:
+    memory.synced = SyncReport(files_seen=38, problems=(UNREAD,))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        app.screen.sync()
+        app.screen.survey(at_once=True)
+        await settle(pilot)
+        assert [one for one in app.screen.problems() if one.path == UNREAD.path] == [UNREAD]
+        text = screen(app)
+        assert "! 07-16 build" in text
+        assert any("widgets" in line and "!" in line.partition("││")[0] for line in text.splitlines()[3:12])
+        await pilot.press("exclamation_mark")
+        await settle(pilot)
+        assert app.screen._body.plain.count(UNREAD.path) == 1
+        assert "is not UTF-8" in screen(app)
+        await pilot.press("escape")
+        # A later sync reads it: the mark goes.
+        memory.synced = SyncReport(files_seen=38)
+        app.screen.sync()
+        await settle(pilot)
+        assert UNREAD not in app.screen.problems()
+        assert "! 07-16 build" not in screen(app)
+
+
+def test_a_problem_that_was_listed_is_not_named_again() -> None:
+    known = overview().roots[0].problems[0]
+    outside = Problem("/elsewhere/x.md", "unreadable", "m")
+    survey = with_unread(overview(), (known, UNREAD, outside))
+    assert survey.roots[0].problems == (known,)
+    assert survey.roots[0].workspaces[0].problems == (UNREAD,)
+
+
+async def test_a_note_about_the_start_folder_goes_with_its_workspace(app, memory) -> None:
+    memory.survey = replace(overview(), notes=("The agent keeps no memory of this folder: /tmp/x.",))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert "keeps no memory of this folder" in screen(app)
+        app.screen.look_at(memory.root, "notes-9b8a7c6d")
+        await settle(pilot)
+        assert "keeps no memory of this folder" not in screen(app)
+        app.screen.look_at(memory.root, "widgets-a3f7b2c9")
+        await settle(pilot)
+        assert "keeps no memory of this folder" in screen(app)

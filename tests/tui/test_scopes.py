@@ -9,9 +9,19 @@ import pytest
 from core.settings import DreamSettings
 from core.store.model import Problem
 from tests.tui.driving import screen, settle, told
-from tests.tui.fake_memory import NOW, ROOT, FakeMemory, overview, workspace
+from tests.tui.fake_memory import NOW, ROOT, FakeMemory, log, overview, workspace
+from tui.screens.why import WhyScreen
 from tui.widgets.preview import PreviewPane
-from tui.widgets.scope_rows import AGENTS, dream_words, marks_of, scope_rows, warnings_of, workspace_key
+from tui.widgets.scope_rows import (
+    AGENTS,
+    dream_words,
+    marks_of,
+    origin_sentence,
+    scope_rows,
+    warnings_of,
+    workspace_key,
+)
+from tui.widgets.scopes import fold_lines
 from tui.widgets.sessions import short_size
 
 CURRENT = workspace_key(ROOT, "widgets-a3f7b2c9")
@@ -160,3 +170,55 @@ async def test_the_sessions_row_goes_to_the_sessions(app) -> None:
         await pilot.press("1", "j", "j", "j", "enter")
         await settle(pilot)
         assert app.screen.place == "sessions"
+
+
+async def test_the_search_pane_brings_its_hit_back_and_why_is_about_it(app, memory) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("slash", *"token", "enter")
+        await settle(pilot)
+        hit = app.screen.searching.results.selected
+        await pilot.press("2", "j", "enter")
+        await settle(pilot)
+        assert app.screen.preview.file.path.endswith("2026-07-16-build-1b2c3d4e.md")
+        # Asked at once, while the file of the hit is still to be read.
+        await pilot.press("3", "w")
+        await settle(pilot)
+        assert isinstance(app.screen, WhyScreen)
+        assert app.screen._text.path == hit.path
+        await pilot.press("escape")
+        await settle(pilot)
+        assert app.screen.preview.file.path == hit.path
+        assert app.screen.preview.chunk_id == hit.id
+
+
+async def test_names_of_logs_have_the_room_where_it_is_narrow(app, memory) -> None:
+    slug = "user-requested"
+    memory.logs = (log(f"2026-07-18-{slug}-0a1b2c3d.md", "2026-07-18", slug, 0.4),)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        assert f"07-18 {slug}" in screen(app)
+
+
+async def test_the_foot_wraps_and_takes_the_rows_the_list_leaves(app, memory) -> None:
+    human = "/home/mona/src/a/very/long/way/down"
+    info = workspace("widgets-a3f7b2c9", human=human, origin="session-summary", current=True, fresh_logs=6)
+    memory.survey = replace(overview(), roots=(replace(overview().roots[0], workspaces=(info,)),))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("1")
+        await settle(pilot)
+        left = [line.split("│")[1].strip() for line in screen(app).splitlines() if line.startswith("│")]
+        foot = " ".join(left).replace(" ", "")
+        assert f"{human},byasession" in foot
+        assert "dreamready:6logs,neverdreamed" in foot
+
+
+def test_lines_past_the_limit_are_cut_in_the_last_only() -> None:
+    assert fold_lines(["one two three", "four"], 8, 3) == ["one two", "three", "four"]
+    assert fold_lines(["one two three", "four"], 8, 2) == ["one two", "three f…"]
+
+
+def test_an_unknown_origin_says_what_is_not_known() -> None:
+    assert origin_sentence("unknown") == ("origin unknown (nothing in it says which project it belongs to)")
+    assert origin_sentence("remote") == "by remote"

@@ -210,3 +210,18 @@ async def test_the_profile_key_goes_round_and_the_header_names_it(app) -> None:
             await pilot.press("p")
             await settle(pilot)
             assert screen(app).splitlines()[0].rstrip().endswith(name)
+
+
+async def test_an_empty_list_names_only_keys_that_work(app, memory) -> None:
+    memory.answers["x"] = replace(EMPTY, empty_reason="no match")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("slash", "x")
+        await settle(pilot)
+        assert "typing on asks something else" in screen(app)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert "/ asks something else" in screen(app)
+        await pilot.press("slash")
+        await settle(pilot)
+        assert "/ asks something else" not in screen(app)

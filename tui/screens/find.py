@@ -36,6 +36,7 @@ class FindScreen(ModalScreen[str | None]):
         box = self.query_one(SearchBox)
         box.value = self._before
         box.focus()
+        box.action_select_all()  # typing replaces it, as it does in the query box
 
     @on(SearchBox.Accepted)
     def _accepted(self, event: SearchBox.Accepted) -> None:

@@ -61,7 +61,7 @@ def own_keys(focused: Widget | None, rebound: Mapping[str, str]) -> list[tuple[s
 def key_block(title: str, keys: list[tuple[str, str, str]]) -> Content:
     lines = [
         Content.assemble(
-            (pad(key or "^p", _KEY_CELLS), "bold" if key else "$text-muted"),
+            (pad(key or "palette", _KEY_CELLS), "bold" if key else "$text-muted"),
             pad(what, _WHAT_CELLS),
             (f" {binding_id}", "$text-muted"),
         )

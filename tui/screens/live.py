@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from textual import on, work
@@ -29,7 +30,7 @@ from tui.widgets.scope_rows import origin_words
 from tui.widgets.status_bar import ErrorStrip, NoteStrip
 
 if TYPE_CHECKING:
-    from core.memory import IndexStatus, Memory, Overview, SyncReport, Watcher, WorkspaceInfo
+    from core.memory import IndexStatus, Memory, Overview, Problem, SyncReport, Watcher, WorkspaceInfo
 
 QUIET = 0.15
 """Seconds files must rest before what lies under the roots is listed again."""
@@ -47,6 +48,8 @@ class LiveScreen(DeckScreen):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.overview: Overview | None = None
+        self._surveyed_as: Overview | None = None
+        self._unread: dict[tuple[str, str], tuple[Problem, ...]] = {}
         self.status: IndexStatus | None = None
         self.watcher: Watcher | None = None
         self._again = False
@@ -120,14 +123,27 @@ class LiveScreen(DeckScreen):
 
     @on(Surveyed)
     def _surveyed(self, event: Surveyed) -> None:
-        self.overview = event.overview
+        self._surveyed_as = event.overview
+        self._show_overview()
         memory = self.session.memory
-        selected = (memory.root, memory.workspace)
-        self.scopes.show(event.overview, selected, memory.settings.dream, memory.now())
         opened = event.overview.roots[0] if event.overview.roots else None
         self.searching.set_absent(memory.root if opened is None or not opened.exists else "")
         self._say_header()
         self._say_notes()
+
+    def _show_overview(self) -> None:
+        """Show what was listed, with what could not be read when it was to be indexed."""
+        if self._surveyed_as is None:
+            return
+        self.overview = with_unread(self._surveyed_as, self.unread())
+        memory = self.session.memory
+        selected = (memory.root, memory.workspace)
+        self.scopes.show(self.overview, selected, memory.settings.dream, memory.now())
+        self.logs.mark_unread(frozenset(problem.path for problem in self.unread()))
+
+    def unread(self) -> tuple[Problem, ...]:
+        """What the last sync of each workspace could not read, each file once."""
+        return tuple(dict.fromkeys(problem for found in self._unread.values() for problem in found))
 
     @on(SessionsListed)
     def _listed(self, event: SessionsListed) -> None:
@@ -179,7 +195,7 @@ class LiveScreen(DeckScreen):
             self.post_message(Failed("The index", as_error(error, "The index")))
         finally:
             # Said even when it failed: whoever waits for the end of a sync must not wait for ever.
-            self.post_message(Synced(memory.workspace, report, status, asked))
+            self.post_message(Synced(memory.root, memory.workspace, report, status, asked))
 
     @on(Synced)
     def _synced(self, event: Synced) -> None:
@@ -187,6 +203,10 @@ class LiveScreen(DeckScreen):
         seconds = asyncio.get_running_loop().time() - self._since
         if self._ticker is not None:
             self._ticker.pause()
+        key = (event.root, event.workspace)
+        if event.report is not None and event.report.problems != self._unread.get(key, ()):
+            self._unread[key] = event.report.problems
+            self._show_overview()
         if event.workspace == self.session.memory.workspace and event.status is not None:
             fresh = self.status is None
             self.status = event.status
@@ -291,7 +311,11 @@ class LiveScreen(DeckScreen):
         if self.searching.last is not None:
             notes += self.searching.last.warnings
         if self.overview is not None:
-            notes += [note for note in (self.overview.banner, *self.overview.notes) if note]
+            memory, home = self.session.memory, self.session.home
+            here = (memory.root, memory.workspace) == (home.root, home.workspace)
+            # The notes are about the folder memdeck was started in, the banner about the whole root.
+            about = (self.overview.banner, *(self.overview.notes if here else ()))
+            notes += [note for note in about if note]
         return notes
 
     @on(Failed)
@@ -304,6 +328,22 @@ class LiveScreen(DeckScreen):
         if self._error_of == what:
             self._error_of = ""
             self.query_one(ErrorStrip).close()
+
+
+def with_unread(overview: Overview, unread: Sequence[Problem]) -> Overview:
+    """The overview with further problems, each at the workspace it lies in, else at its root."""
+    roots = []
+    for root in overview.roots:
+        named = {problem.path for problem in root.problems}
+        named |= {problem.path for info in root.workspaces for problem in info.problems}
+        rest = [one for one in unread if one.path not in named and one.path.startswith(f"{root.path}/")]
+        workspaces = []
+        for info in root.workspaces:
+            inside = tuple(one for one in rest if one.path.startswith(f"{info.path}/"))
+            rest = [one for one in rest if one not in inside]
+            workspaces.append(replace(info, problems=(*info.problems, *inside)) if inside else info)
+        roots.append(replace(root, workspaces=tuple(workspaces), problems=(*root.problems, *rest)))
+    return replace(overview, roots=tuple(roots))
 
 
 def _behind_words(status: IndexStatus, now: float) -> str:

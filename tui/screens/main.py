@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from textual import on, work
+from textual import events, on, work
 
 from tui.actions import Place
 from tui.clipboard import OSC52_LIMIT, copy_natively, routes_in_words
@@ -87,11 +87,20 @@ class MainScreen(VectorsScreen):
             self._shown = shown
             self.preview.open_item(event.item)
 
-    @on(SearchPane.OpenChosen)
-    def _open_chosen(self) -> None:
+    @on(events.DescendantFocus)
+    def _search_focused(self, event: events.DescendantFocus) -> None:
+        if self.searching in event.widget.ancestors:
+            self._show_selected()
+
+    def _show_selected(self) -> None:
+        """Preview the selected row again when a file opened by hand was shown meanwhile."""
         item = self.searching.results.selected
         if item is not None and self.preview.chunk_id != item.id:
-            self.preview.open_item(item)  # a file opened by hand was shown meanwhile
+            self.preview.open_item(item)
+
+    @on(SearchPane.OpenChosen)
+    def _open_chosen(self) -> None:
+        self._show_selected()
         self.go("preview")
 
     @on(SearchBox.Left)
@@ -128,10 +137,7 @@ class MainScreen(VectorsScreen):
         self.app.push_screen(FindScreen(self._found), wanted)
 
     @on(PreviewPane.Found)
-    def _told_of_matches(self, event: PreviewPane.Found) -> None:
-        if event.text:
-            said = f"match {event.current} of {event.total}" if event.total else "not in this file"
-            self.notify(clean(f"{event.text}: {said}"), markup=False, timeout=2)
+    def _told_of_matches(self) -> None:
         self.refresh_keys()
 
     def action_clear_query(self) -> None:
@@ -151,12 +157,25 @@ class MainScreen(VectorsScreen):
         if not query:
             self.notify("Type a query first (/), then ask why a chunk is or is not found.", markup=False)
             return
+        item = self.searching.results.selected if self.place in ("results", "score") else None
+        if item is not None and item.path != self.preview.shown_path:
+            self._why_of(query, item.path, item.id)  # a file opened by hand is shown, or this one still read
+            return
         if self.preview.file is None:
             self.notify("Show a file first: a hit, a log or a MEMORY.md.", markup=False)
             return
-        self.app.push_screen(
-            WhyScreen(self.session, query, self.preview.file, self.preview.spans, self.preview.chunk_id)
-        )
+        chunk = self.preview.chunk_id if item is None else item.id
+        self.app.push_screen(WhyScreen(self.session, query, self.preview.file, self.preview.spans, chunk))
+
+    @work(exclusive=True, group="why-file", exit_on_error=False, description="read the file to explain")
+    async def _why_of(self, query: str, path: str, chunk: str) -> None:
+        try:
+            text, spans = await self.session.ask(lambda memory: (memory.read(path), memory.spans(path)))
+        except Exception as error:
+            self.post_message(Failed("Reading the file", as_error(error, "Reading the file")))
+            return
+        if self.app.screen is self:
+            self.app.push_screen(WhyScreen(self.session, query, text, spans, chunk))
 
     def action_lab(self) -> None:
         from tui.screens.lab.screen import LabScreen  # loaded when it is first opened
@@ -245,6 +264,7 @@ class MainScreen(VectorsScreen):
         except Exception as error:
             self.post_message(Failed("The doctor", as_error(error, "The doctor")))
             return
+        self.app.clear_notifications()  # the dialogue lists what they told, and they would cover it
         title = "Doctor: all is well" if report.healthy else "Doctor: something is wrong"
         self.app.push_screen(ReadingScreen(title, findings_body(report)))
 
@@ -263,6 +283,7 @@ class MainScreen(VectorsScreen):
     def action_problems(self) -> None:
         found = self.problems()
         if found:
+            self.app.clear_notifications()
             self.app.push_screen(ReadingScreen(count(len(found), "problem"), problems_body(found)))
         else:
             self.notify("Everything could be read.", markup=False)
@@ -359,7 +380,8 @@ class MainScreen(VectorsScreen):
     def applies(self, binding_id: str) -> bool:
         match binding_id:
             case "search.why":
-                return bool(self.searching.request.query.strip()) and self.preview.file is not None
+                shown = self.preview.file is not None or self.searching.results.selected is not None
+                return bool(self.searching.request.query.strip()) and shown
             case "memory.problems":
                 return bool(self.problems())
             case "copy":

@@ -10,9 +10,9 @@ from textual.binding import Binding
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Static
 
 from tui.text import clean, content
+from tui.widgets.folded import Folded
 
 if TYPE_CHECKING:
     from core.memory import DoctorReport, GcReport, Problem, Receipt
@@ -43,7 +43,7 @@ class ReadingScreen(ModalScreen[None]):
             box.border_title = Content(clean(self._title))
             box.border_subtitle = Content("esc closes")
             with VerticalScroll(classes="dialogue-body"):
-                yield Static(self._body, classes="reading")
+                yield Folded(self._body, classes="reading")
 
     @property
     def _scroll(self) -> VerticalScroll:
@@ -79,7 +79,12 @@ def _body(entries: list[Content], command: str) -> Content:
 def problems_body(problems: Sequence[Problem]) -> Content:
     """Each entry with its reason."""
     entries = [
-        Content.assemble(("! ", "bold"), clean(problem.path), "\n  ", (clean(problem.message), "$text-muted"))
+        Content.assemble(
+            ("! ", "bold"),
+            clean(problem.path),
+            "\n  ",
+            (clean(problem.message.removeprefix(f"{problem.path} ")), "$text-muted"),
+        )
         for problem in problems
     ]
     return _body(entries, "memdeck doctor")

@@ -15,12 +15,13 @@ from textual.content import Content
 from textual.message import Message
 from textual.screen import ModalScreen
 from textual.strip import Strip
-from textual.widgets import Static
 
 from tui.format import number, size
 from tui.session import Session, as_error
 from tui.text import clean, content
+from tui.widgets.folded import Folded
 from tui.widgets.line_list import LineList, Row, RowState
+from tui.widgets.marked import without_comments
 
 if TYPE_CHECKING:
     from core.errors import MemdeckError
@@ -83,7 +84,7 @@ class WhyScreen(ModalScreen[None]):
             with Horizontal():
                 yield ChunkList(id="why-chunks")
                 with VerticalScroll(id="why-answer", can_focus=True):
-                    yield Static(id="why-text")
+                    yield Folded(id="why-text")
 
     def on_mount(self) -> None:
         chunks = self.query_one(ChunkList)
@@ -114,7 +115,10 @@ class WhyScreen(ModalScreen[None]):
     def _first_line(self, span: ChunkSpan) -> str:
         offset = self._text.first
         lines = self._text.lines[span.start_line - offset : span.end_line - offset + 1]
-        return next((line.strip() for line in lines if line.strip()), "")
+        said = (without_comments(line.strip()).strip() for line in lines)
+        return next(
+            (line for line in said if line), next((line.strip() for line in lines if line.strip()), "")
+        )
 
     @on(LineList.Highlighted)
     def _highlighted(self, event: LineList.Highlighted) -> None:
@@ -140,7 +144,7 @@ class WhyScreen(ModalScreen[None]):
         self._said = (
             error_body(event.answer) if isinstance(event.answer, Exception) else why_body(event.answer)
         )
-        self.query_one("#why-text", Static).update(self._said)
+        self.query_one("#why-text", Folded).update(self._said)
         self.query_one("#why-answer").scroll_home(animate=False)
 
     def action_close(self) -> None:

@@ -13,6 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
 from tui.text import clean, content
+from tui.widgets.folded import Folded
 
 MAX_LISTED = 200
 
@@ -47,7 +48,7 @@ class Confirm(ModalScreen[bool]):
         with Vertical(classes="dialogue") as box:
             box.border_title = Content(clean(self._question))
             with VerticalScroll(classes="dialogue-body", can_focus=False):
-                yield Static(content("\n".join(self._lines())))
+                yield Folded(content("\n".join(self._lines())))
             yield Static(content(self._consequence), classes="dialogue-note")
             with Horizontal(classes="dialogue-answers"):
                 yield Button(Content("No, keep  n"), id="no", compact=True)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from textual import on, work
 from textual.app import ComposeResult
 
-from tui.format import count, size
+from tui.format import count, fit, size
 from tui.messages import FileFailed, FileLoaded
 from tui.session import Session, as_error
+from tui.text import clean
 from tui.widgets.pane import Pane
 from tui.widgets.preview import PreparedPreview, PreviewPane, prepare_preview
 from tui.widgets.score import ScorePane
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 PAUSE = 0.05
 """Seconds the cursor must rest on a hit before its file is read."""
+_FOUND_CELLS = 20
+"""Cells of the frame for what is looked for."""
 
 
 class ScoreFrame(Pane):
@@ -87,6 +90,11 @@ class PreviewFrame(Pane):
         """The chunk of the selected hit in this file."""
         return self._place.item.id if self._place is not None and self._place.item is not None else None
 
+    @property
+    def shown_path(self) -> str:
+        """The path, as it was asked for, of the file that is shown; "" for none."""
+        return self._read if self.file is not None else ""
+
     def open(self, path: str) -> None:
         """Show a file from its start."""
         self._want(self.Place(path))
@@ -131,6 +139,7 @@ class PreviewFrame(Pane):
         lines = count(event.text.total, "line")
         self.set_count(f"{lines} · {size(event.text.size)}", lines)
         self.view.show(event.prepared)
+        self._say_found("")
 
     @on(FileFailed)
     def _failed(self, event: FileFailed) -> None:
@@ -139,6 +148,17 @@ class PreviewFrame(Pane):
         self.file, self.spans, self._read = None, (), ""
         self.set_count()
         self.view.show_failure(event.error)
+        self._say_found("")
+
+    @on(PreviewPane.Found)
+    def _found(self, event: PreviewPane.Found) -> None:
+        self._say_found(event.text, event.current, event.total)
+
+    def _say_found(self, text: str, current: int = 0, total: int = 0) -> None:
+        """Say in the frame which of the places is in sight; over the text it would hide what it tells of."""
+        place = f"{current} of {total}" if total else "not found"
+        name = self.TITLES[self.place]
+        self.set_title(f"{name} · {place}: {fit(clean(text), _FOUND_CELLS)}" if text else name)
 
     @property
     def copyable(self) -> tuple[str, str] | None:

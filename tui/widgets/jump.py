@@ -8,9 +8,12 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.content import Content
+from textual.geometry import Offset, Region
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
+
+from tui.widgets.pane import Pane
 
 LETTERS = "asdfgqwertzxcvb"
 
@@ -27,12 +30,21 @@ class Jump(ModalScreen[Widget | None]):
         self._targets = dict(zip(LETTERS, targets, strict=False))
 
     def compose(self) -> ComposeResult:
-        for letter, target in self._targets.items():
+        for letter, spot in self._spots().items():
             label = Static(Content(f" {letter} "), classes="jump-letter")
-            label.styles.offset = (target.region.x, target.region.y)
+            label.styles.offset = spot
             label.styles.position = "absolute"
             yield label
         yield Static(Content("Press a letter to go there, esc to stay"), classes="jump-hint")
+
+    def _spots(self) -> dict[str, Offset]:
+        """Where the letters stand: on the frame of a pane, before its title; a second one in it on its own place."""
+        spots: dict[str, Offset] = {}
+        for letter, target in self._targets.items():
+            pane = next((node for node in target.ancestors if isinstance(node, Pane)), None)
+            spot = target.region.offset if pane is None else pane.region.offset
+            spots[letter] = target.region.offset if spot in spots.values() else spot
+        return spots
 
     def on_key(self, event: events.Key) -> None:
         if event.key == "escape":
@@ -44,6 +56,10 @@ class Jump(ModalScreen[Widget | None]):
 
     def on_click(self, event: events.Click) -> None:
         event.stop()
+        for letter, spot in self._spots().items():
+            if Region(spot.x, spot.y, 3, 1).contains(*event.screen_offset):
+                self.dismiss(self._targets[letter])
+                return
         for target in self._targets.values():
             if target.region.contains(*event.screen_offset):
                 self.dismiss(target)

@@ -164,6 +164,10 @@ class LineList(LineView):
         if not self._rows:
             self.relayout()
 
+    def empty_parts(self) -> tuple[str, str, str, str]:
+        """What an empty list says: the sentence, the key, what it does, and the look of the sentence."""
+        return self._empty
+
     def set_dim(self, dim: bool) -> None:
         """Dim every row while newer ones are on their way."""
         if dim != self._dim:
@@ -235,7 +239,7 @@ class LineList(LineView):
         return Segment(glyph, self.look("accent" if glyph != " " else "", state.row, state.dim))
 
     def _empty_lines(self, width: int) -> list[Strip]:
-        sentence, key, leads, look = self._empty
+        sentence, key, leads, look = self.empty_parts()
         if not sentence or width <= 4:
             return []
         rows: list[list[Piece]] = []

@@ -123,9 +123,13 @@ def empty_state(report: SearchReport) -> tuple[str, str, str]:
             sentence = f"All below the floor {fmt.number(floor[0])}: {fmt.count(len(floor), 'candidate')}."
         return (sentence, "search.focus", "asks more precisely")
     if "no match" in reason:
-        return ("No chunk has any of these words.", "search.focus", "asks otherwise")
+        return ("No chunk has any of these words.", "search.focus", "asks something else")
     if "headings" in reason:
-        return ("Only headings and templates match: no text to recall.", "search.focus", "asks otherwise")
+        return (
+            "Only headings and templates match: no text to recall.",
+            "search.focus",
+            "asks something else",
+        )
     if "stop word" in reason:
         return (
             "Only stop words and numbers: your agent searches for none of these.",
@@ -137,7 +141,11 @@ def empty_state(report: SearchReport) -> tuple[str, str, str]:
     if "behind" in reason:
         return (clean(reason[:1].upper() + reason[1:]) + ".", "index.rescan", "tries again")
     sentence = reason or "nothing found"
-    return (clean(sentence[:1].upper() + sentence[1:]).rstrip(".") + ".", "search.focus", "asks otherwise")
+    return (
+        clean(sentence[:1].upper() + sentence[1:]).rstrip(".") + ".",
+        "search.focus",
+        "asks something else",
+    )
 
 
 def _groups(report: SearchReport) -> list[tuple[str, list[Hit], bool]]:

@@ -42,6 +42,7 @@ class ResultsList(LineList):
     ) -> None:
         super().__init__(name=name, id=id, classes=classes)
         self.keys: dict[str, str] = dict(self.KEYS)
+        self._typing = False
         self._prepared: PreparedReport | None = None
 
     @property
@@ -79,6 +80,19 @@ class ResultsList(LineList):
         self.set_empty("\n".join(line for line in lines if line), look="bad")
         self.set_rows(())
 
+    def set_typing(self, typing: bool) -> None:
+        """Whether keys are typed into the query now: then an empty list names no key that would be typed too."""
+        if typing != self._typing:
+            self._typing = typing
+            if not self.rows:
+                self.refresh()
+
+    def empty_parts(self) -> tuple[str, str, str, str]:
+        sentence, key, leads, look = super().empty_parts()
+        if self._typing and key in self.keys.values():
+            key = "typing on" if key == self.keys.get("search.focus") else f"esc, then {key}"
+        return sentence, key, leads, look
+
     def set_pending(self, pending: bool) -> None:
         """Dim the old rows while a newer answer is on its way."""
         self.set_dim(pending)
@@ -105,8 +119,9 @@ class ResultsList(LineList):
         columns = self._prepared.columns
         low = "" if entry.kind == "hit" else "muted"
         left: list[Piece] = [(f"{entry.rank:>{columns.rank}} ", "muted")]
-        if columns.scored:
-            if width >= _NARROW:
+        if columns.scored and entry.kind != "also":  # no score: the place and the heading have the room
+            # Where the workspaces are named, the place needs the room more than the bar.
+            if width >= _NARROW + (columns.workspace and columns.workspace + 1):
                 left.append((bar(entry.bar) if entry.bar is not None else " " * BAR_CELLS, low or "bar"))
                 left.append((" ", ""))
             left.append((f"{entry.score:>4} ", low))

@@ -85,6 +85,12 @@ def origin_words(origin: str) -> str:
     }.get(origin, origin)
 
 
+def origin_sentence(origin: str) -> str:
+    """The same where nothing else says it."""
+    words = origin_words(origin)
+    return f"{words} (nothing in it says which project it belongs to)" if origin == "unknown" else words
+
+
 def dream_words(info: WorkspaceInfo, dream: DreamSettings, now: float) -> str:
     """Whether the agent's dream would start: both gates with their numbers."""
     if not dream.enabled:
@@ -114,7 +120,7 @@ def warnings_of(info: WorkspaceInfo) -> Iterator[str]:
     if info.ephemeral:
         yield "temporary: the agent keeps nothing"
     for problem in info.problems:
-        yield f"{PROBLEM} {problem.message}"
+        yield f"{PROBLEM} {problem.message.replace(problem.path, problem.path.rsplit('/', 1)[-1])}"
 
 
 def scope_rows(overview: Overview, opened: set[str], selected: tuple[str, str]) -> list[Row]:

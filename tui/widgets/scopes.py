@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.content import Content
@@ -14,14 +14,15 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import Static
 
-from tui.format import width_of
-from tui.text import content
+from tui.format import fit, width_of, wrap
+from tui.text import clean, content
 from tui.widgets.line_list import LineList, Row, RowState
 from tui.widgets.pane import Pane
 from tui.widgets.scope_rows import (
     AGENTS,
     ScopeRow,
     dream_words,
+    origin_sentence,
     origin_words,
     scope_rows,
     warnings_of,
@@ -30,6 +31,19 @@ from tui.widgets.scope_rows import (
 
 if TYPE_CHECKING:
     from core.memory import DreamSettings, Overview
+
+
+_FOOT_ROWS = 8
+
+
+def fold_lines(lines: Sequence[str], width: int, limit: int) -> list[str]:
+    """Lines wrapped to ``width``, in at most ``limit`` rows; what does not fit is cut with ``…`` in the last."""
+    if width < 2:
+        return []
+    rows = [row for line in lines for row in wrap(clean(line), width, paths=True)]
+    if len(rows) > limit:
+        rows = [*rows[: limit - 1], fit(" ".join(rows[limit - 1 :]), width)]
+    return rows
 
 
 class ScopesList(LineList):
@@ -70,8 +84,7 @@ class ScopesPane(Pane):
     DEFAULT_CSS = """
     ScopesPane {
         #scopes-foot {
-            height: auto; max-height: 6; padding: 0 0 0 1; color: $text-muted; border-top: solid $border-blurred;
-            text-wrap: nowrap; text-overflow: ellipsis;
+            height: auto; max-height: 9; padding: 0 0 0 1; color: $text-muted; border-top: solid $border-blurred;
             &:ansi { text-style: dim; }
         }
     }
@@ -115,6 +128,7 @@ class ScopesPane(Pane):
         self._now = 0.0
         self._opened: set[str] = set()
         self._ever_opened: set[str] = set()
+        self._said: list[str] = []
 
     def compose(self) -> ComposeResult:
         yield ScopesList(id="scopes-list")
@@ -184,11 +198,20 @@ class ScopesPane(Pane):
     @on(LineList.Highlighted)
     def _highlighted(self, event: LineList.Highlighted) -> None:
         event.stop()
+        self._say_foot()
+
+    @on(events.Resize)
+    def _say_foot(self) -> None:
+        # On a low screen the list needs the room more; rows it leaves empty are the foot's.
+        spare = self.size.height - 1 - len(self.listing.rows)
+        limit = max(2, self.size.height // 6, min(_FOOT_ROWS, spare))
+        said = fold_lines(self._foot_lines(), self.size.width - 1, limit)
+        if said == self._said:
+            return
+        self._said = said
         foot = self.query_one("#scopes-foot", Static)
-        lines = self._foot_lines()
-        lines = lines[: max(2, self.size.height // 6)]  # on a low screen the list needs the room more
-        foot.display = bool(lines)
-        foot.update(Content("\n").join(content(line) for line in lines))
+        foot.display = bool(said)
+        foot.update(Content("\n").join(content(line) for line in said))
 
     def _foot_lines(self) -> list[str]:
         row = self.listing.cursor
@@ -201,7 +224,7 @@ class ScopesPane(Pane):
             return ["Memories of agents, user-wide or of a project."]
         if info is None:
             return []
-        name = f"{info.human}, {origin_words(info.origin)}" if info.human else origin_words(info.origin)
+        name = f"{info.human}, {origin_words(info.origin)}" if info.human else origin_sentence(info.origin)
         return [name, dream_words(info, self._dream, self._now), *warnings_of(info)]
 
     @property

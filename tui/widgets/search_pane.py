@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from textual import on, work
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
@@ -93,6 +93,11 @@ class SearchPane(Pane):
 
     def on_mount(self) -> None:
         self.results.set_empty("Opening the memory…")
+
+    @on(events.DescendantFocus)
+    @on(events.DescendantBlur)
+    def _typing_or_not(self) -> None:
+        self.results.set_typing(self.box.has_focus)
 
     # Asking
 

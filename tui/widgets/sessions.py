@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from core.memory import SessionLog
 
 STATE_GLYPHS = {"new": "+", "stranded": "▿", "consolidated": "✓"}
-_AGE_CELLS = 6  # "verify"
+UNREAD = "!"
 _SIZE_CELLS = 6  # "483 B", "29 kB", "1.2 MB"
+_SIZE_FROM = 40  # cells from which the size stands beside the name
 _WORDS_FROM = 60  # cells from which the state is a word beside its glyph
 
 
@@ -36,30 +37,37 @@ def short_size(count: int) -> str:
 
 
 class SessionsList(LineList):
-    """One log a row: state, day, slug, size, age mark."""
+    """One log a row: state, day, slug, size, age mark; the name has what the others leave."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
+        super().__init__(id=id)
+        self.unread: frozenset[str] = frozenset()
+        """Paths of logs that could not be read."""
+        self.mark_cells = 0
+        """Cells of the widest age mark there is."""
 
     def render_row(self, row: Row, width: int, state: RowState) -> Iterable[Strip]:
         log: SessionLog = row.data
-        glyph = STATE_GLYPHS[log.state]
+        unread = log.entry.path in self.unread
+        glyph = UNREAD if unread else STATE_GLYPHS[log.state]
         if width >= _WORDS_FROM:
-            glyph = f"{glyph} {log.state:<12}"
+            glyph = f"{glyph} {'not read' if unread else log.state:<12}"
         mark = "" if log.staleness == "fresh" else log.staleness
         left: list[Piece] = [
-            (f"{glyph} ", "warn" if log.state == "stranded" else "muted"),
+            (f"{glyph} ", "warn" if unread or log.state == "stranded" else "muted"),
             (f"{log.day[5:] if log.day else '--  '} ", "muted"),
             (log.slug or log.entry.name, ""),
         ]
         if log.entry.link_target:
             left.append((" →", "muted"))
-        right: list[Piece] = [
-            (
-                f"{size(log.entry.size):>{_SIZE_CELLS}}"
-                if width >= _WORDS_FROM
-                else short_size(log.entry.size),
-                "muted",
-            ),
-            (f" {mark:<{_AGE_CELLS}}", "warn" if mark == "stale" else "muted"),
-        ]
+        right: list[Piece] = []
+        if width >= _WORDS_FROM:
+            right.append((f"{size(log.entry.size):>{_SIZE_CELLS}}", "muted"))
+        elif width >= _SIZE_FROM:
+            right.append((short_size(log.entry.size), "muted"))
+        if self.mark_cells and (mark or right):
+            gap = " " if right else ""
+            right.append((f"{gap}{mark:<{self.mark_cells}}", "warn" if mark == "stale" else "muted"))
         return [self.line(width, left, right, row=state.row, dim=state.dim)]
 
 
@@ -68,7 +76,7 @@ class SessionsPane(Pane):
         "The logs of the workspace, newest first: day, slug, size and what the agent would say of its age "
         "(verify after one day, stale after seven).  Enter shows a log.\n\n"
         "State: + new since the last dream · ▿ stranded: older than the last dream and never read by one · "
-        "✓ consolidated: a dream that was applied read it."
+        "✓ consolidated: a dream that was applied read it · ! could not be read."
     )
 
     @dataclass
@@ -100,7 +108,16 @@ class SessionsPane(Pane):
             "" if workspace else "1",
             "" if workspace else "goes there",
         )
+        marks = [log.staleness for log in sessions if log.staleness != "fresh"]
+        self.listing.mark_cells = max(map(len, marks), default=0)
         self.listing.set_rows([Row(log.entry.path, log) for log in sessions])
+
+    def mark_unread(self, paths: frozenset[str]) -> None:
+        """Mark these logs as not read."""
+        if paths != self.listing.unread:
+            self.listing.unread = paths
+            self.listing.forget_lines()
+            self.listing.refresh()
 
     @on(LineList.Opened)
     def _open(self, event: LineList.Opened) -> None:

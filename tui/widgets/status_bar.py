@@ -104,11 +104,8 @@ class KeyBar(Widget):
         room = width - right.cell_length - 2
         parts: list[Content] = []
         x = 0
-        for hint in self.hints:
+        for hint in self._fitting(room):
             drawn = self._hint(hint)
-            need = drawn.cell_length + (2 if parts else 0)
-            if x + need > room:
-                break
             if parts:
                 parts.append(Content("  "))
                 x += 2
@@ -119,6 +116,20 @@ class KeyBar(Widget):
         if self.palette:
             self._spans.append((x + gap, width, self.palette.binding_id))
         return Content.assemble(*parts, " " * gap, right)
+
+    def _fitting(self, room: int) -> list[KeyHint]:
+        """The first hints that fit; help, which tells of all others, is the last to go."""
+        kept = [hint for hint in self.hints if hint.binding_id == "help"]
+        room -= sum(self._hint(hint).cell_length for hint in kept)
+        for hint in self.hints:
+            if hint in kept:
+                continue
+            need = self._hint(hint).cell_length + 2
+            if need > room + (0 if kept else 2):
+                break
+            room -= need
+            kept.append(hint)
+        return [hint for hint in self.hints if hint in kept]
 
     @staticmethod
     def _hint(hint: KeyHint) -> Content:

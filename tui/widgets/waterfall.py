@@ -57,7 +57,7 @@ def hit_lines(hit: Hit, report: SearchReport, width: int, weights: tuple[float, 
     """Everything about a candidate, kept or dropped, for a pane of ``width`` cells."""
     lines = _header(hit, f"#{hit.rank}" if hit.rank else "–", width)
     lines += [
-        Line(),
+        *_column_names(width),
         *(_factor_line(row, width, _scale(hit.factors)) for row in factor_rows(hit, report, weights)),
     ]
     lines += [Line(), *_verdict(hit, width), *_mmr(hit, report, width)]
@@ -235,6 +235,16 @@ def _scale(factors: Factors) -> float:
     """What the running product is multiplied by for its bar: 1.00 fills seven cells, unless more is needed."""
     highest = max(accumulate((value for _, value in factor_values(factors)), mul))
     return min(_ONE_AT, 1 / highest) if highest > 0 else _ONE_AT
+
+
+def _column_names(width: int) -> list[Line]:
+    """A blank line, and what the columns of the factors are where both numbers are shown."""
+    if width < _RUNNING_FROM:
+        return [Line()]
+    # The heading of the running product is wider than its numbers and ends over its bar.
+    bar = " " * (1 + fmt.BAR_CELLS - 2)
+    right = (f"{'value':>{_VALUE_CELLS}}  so far{bar}", "muted")
+    return [Line(), Line(((" ", ""), (f"{'factor':<{_NAME_CELLS}}why", "muted")), (right,))]
 
 
 def _factor_line(row: FactorRow, width: int, scale: float) -> Line:

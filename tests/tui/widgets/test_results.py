@@ -48,7 +48,7 @@ async def test_rows_hits_then_the_dropped_then_what_the_agent_does_not_find(
         " ── no content ────────────────────────────────────────────────────────────────",
         "   █▍        .18 S 05-05 infra  Debugging auth                    headings only",
         " ── your agent does not find these ────────────────────────────────────────────",
-        "                 S 06-11 配置                                matched: CJK words",
+        "   S 06-11 配置                                              matched: CJK words",
     ]
 
 

@@ -44,6 +44,7 @@ async def test_the_factor_that_sank_a_hit_is_marked_by_glyph_and_word(
 ) -> None:
     lines = await explained(look, make.dropped(), make.report(stages=()), width=60)
     assert lines[2:] == [
+        " factor  why                           value  so far",
         " text    bm25 −7.31                      .81",
         " vector  n/a: text only                    –",
         " merge   text alone                      .81   .81 █████▋",
