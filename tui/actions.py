@@ -173,3 +173,5 @@ def _bindings(everywhere: bool) -> list[Binding]:
 APP_BINDINGS: list[Binding] = _bindings(True)
 MAIN_BINDINGS: list[Binding] = _bindings(False)
 """Every binding has an id, so every one can be rebound."""
+QUIT = Binding("ctrl+q", "app.quit_app", "Quit", id="app.quit", show=False, tooltip=BY_ID["app.quit"].help)
+"""For dialogues, which keep the keys of what is below them from working."""

@@ -129,17 +129,15 @@ class MemdeckApp(App[int], inherit_bindings=False):
         self.notify(clean_lines(text), title=title, severity="warning", markup=False, timeout=8)
 
     def action_command_palette(self) -> None:
-        from textual.command import CommandPalette
+        from tui.palette import Palette
 
-        if not any(isinstance(screen, CommandPalette) for screen in self.screen_stack):
-            self.push_screen(CommandPalette(id="--command-palette"))
+        if not any(isinstance(screen, Palette) for screen in self.screen_stack):
+            self.push_screen(Palette(id="--command-palette"))
 
     def search_themes(self) -> None:
-        from textual.command import CommandPalette
+        from tui.palette import Palette, ThemeProvider
 
-        from tui.palette import ThemeProvider
-
-        self.push_screen(CommandPalette(providers=[ThemeProvider], placeholder="Search for themes…"))
+        self.push_screen(Palette(providers=[ThemeProvider], placeholder="Search for themes…"))
 
     def action_quit_app(self) -> None:
         self.exit(0)

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.fuzzy import Matcher
 from textual.markup import escape
 
-from tui.actions import ACTIONS, EVERYWHERE, Action
+from tui.actions import ACTIONS, EVERYWHERE, QUIT, Action
 from tui.text import clean
+
+
+class Palette(CommandPalette):
+    """Textual's, which ends the app when a page is turned before its list was drawn."""
+
+    BINDINGS = [QUIT]
+
+    def _action_command_list(self, action: str) -> None:
+        with contextlib.suppress(KeyError, IndexError):  # no line is drawn yet: there is nothing to turn to
+            super()._action_command_list(action)
 
 
 class ActionProvider(Provider):

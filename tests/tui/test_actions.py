@@ -10,7 +10,7 @@ from tests.tui.fake_memory import FakeMemory
 from tui.actions import ACTIONS, BY_ID, EVERYWHERE, FOOTER_MAX, FOOTERS
 from tui.app import MemdeckApp
 from tui.keymap import UNUSABLE, every_binding, usable_keymap
-from tui.palette import ActionProvider
+from tui.palette import ActionProvider, Palette
 from tui.screens.find import FindScreen
 from tui.screens.main import MainScreen
 from tui.screens.reading import ReadingScreen
@@ -23,7 +23,8 @@ def test_every_binding_has_an_id_of_its_own_a_description_and_a_tooltip() -> Non
         assert binding.id, binding
         assert binding.description, binding
         assert binding.tooltip, binding
-        assert ids.setdefault(binding.id, binding.action) == binding.action, binding
+        action = binding.action.removeprefix("app.")
+        assert ids.setdefault(binding.id, action) == action, binding
 
 
 def test_no_key_is_one_that_terminals_send_for_another() -> None:
@@ -257,3 +258,41 @@ async def test_the_letters_of_jump_stand_on_the_frames_and_go_where_they_say(app
         await pilot.click(offset=(lines[1].index(" d Search ") + 1, 1))
         await settle(pilot)
         assert app.screen.place == "results"
+
+
+@pytest.mark.parametrize("keys", ["t", "question_mark", "ctrl+p", "ctrl+o", "exclamation_mark", "slash"])
+async def test_quit_works_whatever_stands_over_the_screen(app, keys: str) -> None:
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press(keys)
+        await settle(pilot)
+        await pilot.press("ctrl+q")
+        await pilot.pause()
+        assert app._exit
+
+
+async def test_a_page_is_turned_before_the_palette_is_drawn(app) -> None:
+    async with app.run_test(size=(120, 3)) as pilot:
+        await settle(pilot)
+        for keys in (("ctrl+p",), ("t",)):
+            app.action_command_palette() if keys[0] == "ctrl+p" else app.search_themes()
+            await pilot.press("pagedown", "pageup", "pagedown")
+            await settle(pilot)
+            assert isinstance(app.screen, Palette)
+            app.screen._action_command_list("page_down")
+            await pilot.press("escape")
+            await settle(pilot)
+        assert app.is_running
+
+
+async def test_below_the_smallest_size_no_unseen_key_works(app) -> None:
+    async with app.run_test(size=(39, 9)) as pilot:
+        await settle(pilot)
+        before = app.screen
+        for key in ("t", "question_mark", "L", "w", "exclamation_mark"):
+            await pilot.press(key)
+            await settle(pilot)
+            assert app.screen is before, key
+        await pilot.press("ctrl+q")
+        await pilot.pause()
+        assert app._exit

@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from tui.actions import QUIT
 from tui.widgets.search_box import SearchBox
 
 
@@ -17,9 +18,10 @@ class FindScreen(ModalScreen[str | None]):
     """Answers with the text to find ("" ends finding), or None when it was left."""
 
     BINDINGS = [
+        QUIT,
         Binding(
             "escape", "leave", "Leave", id="find.leave", tooltip="Leave what was found as it is.", show=False
-        )
+        ),
     ]
 
     def __init__(self, before: str = "") -> None:

@@ -392,6 +392,8 @@ class MainScreen(VectorsScreen):
                 return True
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Until the memory is open nothing can be asked of it."""
+        """Until the memory is open nothing can be asked of it; where nothing is drawn, no key works unseen."""
+        if self.arrangement == "tiny":
+            return False
         waits = action in ("cycle_scope", "lab", "why", "rescan", "rebuild", "doctor", "gc", "clear")
         return self.session.is_open if waits else True

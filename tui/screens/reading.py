@@ -11,6 +11,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 
+from tui.actions import QUIT
 from tui.text import clean, content
 from tui.widgets.folded import Folded
 
@@ -22,6 +23,7 @@ class ReadingScreen(ModalScreen[None]):
     """Shows ``body`` (already through the gate) under a title; ``esc`` closes."""
 
     BINDINGS = [
+        QUIT,
         Binding(
             "escape,q,question_mark", "close", "Close", id="reading.close", tooltip="Back to where you were."
         ),

@@ -16,6 +16,7 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.strip import Strip
 
+from tui.actions import QUIT
 from tui.format import number, size
 from tui.session import Session, as_error
 from tui.text import clean, content
@@ -45,6 +46,7 @@ class WhyScreen(ModalScreen[None]):
     """The chains are ChunkList.Highlighted → Answered, and Reread."""
 
     BINDINGS = [
+        QUIT,
         Binding("escape,q", "close", "Close", id="why.close", tooltip="Back to where you were."),
         Binding("y", "copy", "Copy", id="why.copy", tooltip="Copy the explanation."),
     ]

@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
+from tui.actions import QUIT
 from tui.text import clean, content
 from tui.widgets.folded import Folded
 
@@ -22,6 +23,7 @@ class Confirm(ModalScreen[bool]):
     """Answers True only for ``y`` or the confirming button."""
 
     BINDINGS = [
+        QUIT,
         Binding("y", "answer(True)", "Yes", id="confirm.yes", tooltip="Do it."),
         Binding("n,escape", "answer(False)", "No", id="confirm.no", tooltip="Leave everything as it is."),
         Binding(

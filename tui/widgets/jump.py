@@ -13,6 +13,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from tui.actions import QUIT
 from tui.widgets.pane import Pane
 
 LETTERS = "asdfgqwertzxcvb"
@@ -22,6 +23,7 @@ class Jump(ModalScreen[Widget | None]):
     """Shows letters over ``targets`` and answers with the widget chosen, or None."""
 
     BINDINGS = [
+        QUIT,
         Binding("escape", "leave", "Leave", id="jump.leave", tooltip="Stay where you are."),
     ]
 
@@ -47,7 +49,7 @@ class Jump(ModalScreen[Widget | None]):
         return spots
 
     def on_key(self, event: events.Key) -> None:
-        if event.key == "escape":
+        if not event.is_printable:
             return
         event.stop()
         event.prevent_default()

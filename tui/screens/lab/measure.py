@@ -18,6 +18,7 @@ from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Static
 
+from tui.actions import QUIT
 from tui.format import bar, count, fit, number
 from tui.screens.lab.controls import Trial
 from tui.session import Session, as_error
@@ -64,6 +65,7 @@ class MeasureScreen(ModalScreen[None]):
     """The chain is Measuring… → Measured; ``esc`` stops, and then closes."""
 
     BINDINGS = [
+        QUIT,
         Binding("escape,q", "stop", "Stop", id="measure.stop", tooltip="Stop measuring, or close this."),
         Binding("y", "copy", "Copy", id="measure.copy", tooltip="Copy the table as text."),
         Binding("r", "again", "Again", id="measure.again", tooltip="Measure once more."),
