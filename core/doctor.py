@@ -98,7 +98,9 @@ def _workspace(workspace: WorkspaceInfo, whose: str) -> Iterator[Finding]:
             "Nothing is merged by itself; compare the two.",
         )
     if workspace.origin == "unknown" and workspace.exists:
-        yield Finding("info", "workspaces", f"{name}: origin unknown (its name holds only a hash)")
+        yield Finding(
+            "info", "workspaces", f"{name}: origin unknown (nothing in it says which project it belongs to)"
+        )
     if workspace.stranded:
         yield Finding(
             "info",

@@ -11,6 +11,7 @@ from core.index.sync import Index
 from core.search.report import Also, Hit, SearchReport
 from core.searching import Searcher, SearchRequest
 from core.store.layout import Root
+from core.wording import plural
 
 Place = tuple[Root, str, Index]
 _Item = TypeVar("_Item", Hit, Also)
@@ -52,7 +53,9 @@ def search_everywhere(
     also = _once(places_of, (item for report in reports for item in report.also))
     if first.mode == "newest":
         also.sort(key=lambda item: -item.created_at)
-    notes = [f"{len(reports)} indexes searched; merged by rank position, since their scores do not compare"]
+    notes = [
+        f"{plural(len(reports), 'index', 'indexes')} searched; merged by rank position, since their scores do not compare"
+    ]
     if missing:
         notes.append(
             f"not searched, since there is no index yet: {', '.join(missing[:6])}"

@@ -28,6 +28,7 @@ from core.search.scoring import ScoringParams, effective_half_life
 from core.search.tuned import TunedParams
 from core.settings import Settings
 from core.store.layout import is_text_name
+from core.wording import plural
 
 PROFILES = ("agent", "hybrid", "tuned")
 _DAMAGED = (apsw.CorruptError, apsw.NotADBError)
@@ -273,11 +274,12 @@ class Searcher:
             notes += [problem.message for problem in synced.problems]
         empty = report.empty_reason
         if empty in ("nothing indexed", "no match") and status.behind:
-            empty = f"index behind by {status.behind} files"
+            empty = f"index behind by {plural(status.behind, 'file')}"
         foreign = sum(1 for hit in (*report.hits, *report.dropped) if hit.foreign)
         if foreign:
             notes.append(
-                f"{foreign} of these rows belong to another workspace; `memdeck reindex` removes them"
+                f"{plural(foreign, 'of these rows belongs', 'of these rows belong')} to another workspace; `memdeck reindex` removes "
+                "them"
             )
         return replace(
             report,
@@ -318,9 +320,9 @@ def behind_note(status: IndexStatus) -> str:
     import datetime as dt
 
     if status.holder is None:
-        return f"index behind by {status.behind} files ({status.behind_why or 'another process is writing'})"
+        return f"index behind by {plural(status.behind, 'file')} ({status.behind_why or 'another process is writing'})"
     since = dt.datetime.fromtimestamp(min(status.holder.since, _LAST_SECOND), dt.UTC).strftime("%H:%M:%S UTC")
-    return f"index behind by {status.behind} files (pid {status.holder.pid} since {since})"
+    return f"index behind by {plural(status.behind, 'file')} (pid {status.holder.pid} since {since})"
 
 
 def _quick_status(index: Index, database: Database, synced: SyncReport | None) -> IndexStatus:

@@ -45,14 +45,14 @@ def main(
     return code
 
 
-def _unwritable() -> bool:
-    """Whether it was standard output that failed, as it does when help is printed to a full disk."""
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except OSError:
-        return True
-    return sys.stdout is None
+def _unwritable(error: BaseException) -> bool:
+    """Whether it was standard output that failed, as it does when typer prints help to a full disk."""
+    step = error.__traceback__
+    while step is not None:
+        if step.tb_frame.f_code.co_name == "echo":
+            return True
+        step = step.tb_next
+    return False
 
 
 def _give_up_stdout() -> None:
@@ -75,7 +75,7 @@ def _run(argv: list[str], state: State) -> int:
     except (BrokenPipeError, Unwritable):
         raise
     except Exception as error:
-        if isinstance(error, OSError) and _unwritable():
+        if isinstance(error, OSError) and _unwritable(error):
             raise Unwritable(error.strerror) from None
         return _internal(error, state)
     finally:

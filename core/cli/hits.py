@@ -164,7 +164,14 @@ def _merge_words(factors: Factors) -> str:
         return "weighted mean of the parts"
     if factors.vector is None:
         return "text alone"
-    return "vector alone" if factors.bm25 is None else "text and vector"
+    if factors.text is None:
+        return "vector alone, by its weight"
+    # The text stays where the mean would be less: without that a merge of 1.0 and .6 that is 1.0 is a riddle.
+    return (
+        "text: the weighted mean is less"
+        if factors.merged <= factors.text
+        else "weighted mean of text and vector"
+    )
 
 
 def _decay_words(hit: Hit) -> str:

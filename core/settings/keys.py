@@ -199,6 +199,8 @@ def check(spec: Spec, raw: object) -> object:
 
 
 def _text(spec: Spec, raw: str) -> str:
+    if spec.path[0] == "keys" and not raw.replace(",", "").strip():
+        raise WrongValue("is empty, but must name one key or several, comma-separated")
     if spec.choices and raw not in spec.choices:
         import difflib  # only for a wrong value
 

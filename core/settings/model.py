@@ -81,7 +81,7 @@ class SearchSettings:
     mmr: Mmr = field(default_factory=Mmr)
     source_weights: Mapping[str, float] = field(
         default_factory=lambda: SOURCE_WEIGHTS,
-        metadata={"help": "multiplier of a source", "low": 0, "high": None, "clamp": False, "env": None},
+        metadata={"help": "multiplier of a source", "low": None, "high": None, "clamp": False, "env": None},
     )
 
 

@@ -156,6 +156,12 @@ def _refuse_secret(key: str, value: object) -> None:
             f"there is no setting {key!r}, and should it hold a secret: none is kept in config files",
             hint=advice,
         )
+    if (
+        key.endswith("base_url")
+        and isinstance(value, str)
+        and "@" in value.partition("//")[2].partition("/")[0]
+    ):
+        raise SettingsError(f"{key} must not hold a user or password", hint=advice)
     if key.endswith("_env") and not (isinstance(value, str) and _ENV_NAME.fullmatch(value)):
         raise SettingsError(f"{key} must be the name of an environment variable", hint=advice)
 

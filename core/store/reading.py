@@ -66,7 +66,7 @@ def resolve(root: Root, workspace: str, path: str, *, listed_links: bool = True)
             return _locate(root, workspace, candidate, listed_links)
     raise refused or NotFound(
         f"{printable(path)} is not in this memory",
-        hint="Paths are absolute, or relative to the workspace or to the root; `memdeck ls` lists them.",
+        hint="Paths are absolute, or relative to the workspace or to the root; `memdeck ls --files` lists them.",
     )
 
 

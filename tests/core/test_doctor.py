@@ -83,7 +83,7 @@ def test_rows_of_another_workspace(place: MemoryDesk) -> None:
     assert "reindex" in finding.hint
     report = memory.search("harbor", min_score=0.0)
     assert [hit.path for hit in report.hits if hit.foreign] == [f"{place.root}/{OTHER}/MEMORY.md"]
-    assert any("belong to another workspace" in note for note in report.notes)
+    assert any("to another workspace" in note for note in report.notes)
     assert memory.reindex().foreign_removed == 1
     assert silent(memory.doctor(), "to another workspace")
 
@@ -121,7 +121,7 @@ def test_an_index_that_is_behind(place: MemoryDesk) -> None:
     memory.sync()
     place.hold_claim()
     place.write("MEMORY.md", "changed")
-    assert saying(memory.doctor(), "index behind by 1 files (pid 4242 since").level == "warning"
+    assert saying(memory.doctor(), "index behind by 1 file (pid 4242 since").level == "warning"
 
 
 def test_files_that_cannot_be_read_are_each_named(place: MemoryDesk) -> None:

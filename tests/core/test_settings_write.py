@@ -204,3 +204,19 @@ def test_a_name_that_is_none_of_the_themes_is_refused_with_the_nearest(home: Pat
 def test_what_could_hold_a_secret_is_no_setting(home: Path, key: str) -> None:
     with pytest.raises(SettingsError, match=r"there is no setting .* none is kept in config files"):
         prepare(home, key, "x")
+
+
+def test_an_address_with_a_password_is_refused_and_not_repeated(home: Path) -> None:
+    with pytest.raises(SettingsError, match="must not hold a user or password") as caught:
+        prepare(home, "embedding.base_url", "https://mona:hunter2@host.test/v1")
+    assert "hunter2" not in f"{caught.value} {caught.value.hint} {caught.value.data}"
+    assert b"host.test/v1" in written(home, "embedding.base_url", "https://host.test/v1")
+
+
+def test_an_action_is_given_no_empty_key(home: Path) -> None:
+    with pytest.raises(SettingsError, match=r"keys\.search\.focus is empty"):
+        prepare(home, "keys.search.focus", " , ")
+
+
+def test_a_weight_may_be_what_the_agent_takes(home: Path) -> None:
+    assert b"session = -1.0" in written(home, "search.source_weights.session", "-1")

@@ -141,7 +141,7 @@ def test_a_trigger_of_somebody_else_gives_a_note_not_an_error(place: MemoryDesk)
     report = memory.search("harbor", min_score=0.0)
     assert len(report.hits) == 4
     assert any("could not be written" in note and "not allowed" in note for note in report.notes)
-    assert report.notes[0] == "index behind by 1 files (not allowed)" or "behind by" in report.notes[0]
+    assert report.notes[0] == "index behind by 1 file (not allowed)" or "behind by" in report.notes[0]
     place.sql("DROP TRIGGER no")
     assert memory.search("zeppelin").hits and not memory.search("zeppelin").notes
 

@@ -138,9 +138,9 @@ def test_behind_gives_what_is_there_at_once_and_says_who_writes(place: MemoryDes
     place.write(f"{WS}/MEMORY.md", "# Widgets\n\nharbor zeppelin\n")
     report = memory.search("copper")
     assert [hit.source for hit in report.hits] == ["workspace"]
-    assert report.notes[0] == "index behind by 1 files (pid 4242 since 23:59:50 UTC)"
+    assert report.notes[0] == "index behind by 1 file (pid 4242 since 23:59:50 UTC)"
     assert report.status is not None and report.status.state == "behind"
-    assert memory.search("zeppelin").empty_reason == "index behind by 1 files"
+    assert memory.search("zeppelin").empty_reason == "index behind by 1 file"
     place.now += 61  # the claim is stale now
     report = memory.search("zeppelin")
     assert report.hits and not report.notes
@@ -167,7 +167,7 @@ def test_a_claim_of_an_odd_process_is_respected_without_a_name(place: MemoryDesk
     memory.search("harbor")
     place.sql(f"UPDATE meta SET value='{value}' WHERE key='reindex_claim'")
     place.write("MEMORY.md", "# Global\n\nzeppelin\n")
-    assert memory.search("zeppelin").notes[0] == "index behind by 1 files (another process is writing)"
+    assert memory.search("zeppelin").notes[0] == "index behind by 1 file (another process is writing)"
 
 
 # ── why ──────────────────────────────────────────────────────────────────────────────────────────────
