@@ -146,6 +146,15 @@ def name_others(root: Root, workspace: str) -> str:
 
 def find_workspace(root: Root, wanted: str, names: HumanNames) -> str:
     """Find a workspace by folder name, unique prefix, or the ``org/repo`` or path it was derived from."""
+    try:
+        os.listdir(root.path)
+    except PermissionError as error:
+        raise UsageError(
+            f"{printable(root.path)} cannot be looked into ({error.strerror}), so no workspace is found by name",
+            hint="Ask for the right to list it, or run memdeck as the one whose memory it is.",
+        ) from None
+    except OSError:
+        pass  # a root that is not there yet has no workspaces
     folders = _named_folders(root)
     if wanted in folders:
         return wanted

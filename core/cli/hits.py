@@ -226,7 +226,7 @@ def summary(report: SearchReport) -> str:
         count = f"the newest {len(report.hits) + len(report.also)}"
     else:
         count = f"{len(report.hits)} of {report.candidates} candidates"
-    where = "everywhere" if report.everywhere else report.workspace or "global memory only"
+    where = "everywhere" if report.everywhere else visible_line(report.workspace) or "global memory only"
     return f"{count}, {report.ms:.0f} ms, {report.mode}, profile {report.profile}, {where}"
 
 

@@ -11,6 +11,7 @@ import typer
 
 from core.cli.console import is_terminal, say
 from core.errors import UsageError
+from core.safetext import visible_line
 
 Root = Annotated[
     str | None, typer.Option("--root", metavar="DIR", help="Memory folder (default: $GROK_HOME/memory).")
@@ -56,7 +57,7 @@ def confirmed(question: str, what: Sequence[str], *, yes: bool) -> bool:
     if yes:
         return True
     for line in what:
-        say(f"  {line}")
+        say(f"  {visible_line(line)}")
     if not is_terminal():
         raise UsageError(
             f"{question} There is no terminal to ask at.",

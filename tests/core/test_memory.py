@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 from pathlib import Path
@@ -334,3 +335,19 @@ def test_an_index_removed_under_a_live_memory_is_made_anew_before_it_is_searched
     report = memory.search("harbor", sync=False)  # as the app asks while it is told of every change
     assert report.hits
     assert report.empty_reason == ""
+
+
+def test_a_root_that_cannot_be_listed_is_not_taken_for_an_empty_one(
+    place: MemoryDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.fill()
+    listdir = os.listdir
+
+    def denied(path: str = ".") -> list[str]:
+        if path == str(place.root):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return listdir(path)
+
+    monkeypatch.setattr(os, "listdir", denied)
+    with pytest.raises(UsageError, match="cannot be looked into"):
+        place.open()

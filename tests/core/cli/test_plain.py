@@ -404,3 +404,9 @@ def test_wide_text_is_measured_and_cut_by_columns() -> None:
 )
 def test_the_best_line(snippet: str, matched: list[Any], line: str) -> None:
     assert best_line(snippet, matched) == line
+
+
+def test_a_line_feed_in_a_name_makes_no_line_of_its_own(cli: Cli) -> None:
+    cli.known["report"] = replace(REPORT, workspace="ws\nforged: line")
+    assert "\nforged" not in cli("search", "token").err
+    assert "ws␤forged" in cli("search", "token").err
