@@ -14,7 +14,7 @@ from bench.measure import Row, Spread, beside, by_turns
 from bench.terminal import first_frame
 
 PEER = "empty Textual app"
-HEAVY = ("numpy", "openai", "pydantic", "httpx", "mcp", "wordllama")
+HEAVY = ("numpy", "openai", "pydantic", "httpx", "httpx2", "mcp", "wordllama")
 
 
 def first_paint(quick: bool) -> Iterator[Row]:
