@@ -140,7 +140,7 @@ import sys
 from core.embed.factory import provider_from
 from core.embed.consent import ConsentStore
 from core.settings import OwnEmbedding, Settings
-heavy = ("numpy", "openai", "httpx", "httpx2", "httpx2", "wordllama", "tokenizers", "pydantic", "requests", "asyncio")
+heavy = ("numpy", "openai", "httpx", "httpx2", "wordllama", "tokenizers", "pydantic", "requests", "asyncio")
 def loaded():
     return [name for name in heavy if name in sys.modules]
 print(loaded())
