@@ -12,7 +12,8 @@ from core.errors import SettingsError
 Clock = Callable[[], float]
 """Returns the current time in unix seconds."""
 
-_FIRST, _LAST = -62_135_596_800.0, 253_402_300_799.0  # the years 1 to 9999, which dates can be made of
+FIRST_SECOND, LAST_SECOND = -62_135_596_800.0, 253_402_300_799.0
+"""The years 1 to 9999, which dates can be made of; a damaged file or clock may hold any number."""
 
 
 def clock_from(environ: Mapping[str, str] = os.environ) -> Clock:
@@ -28,7 +29,7 @@ def clock_from(environ: Mapping[str, str] = os.environ) -> Clock:
         now = float(raw)
     except ValueError:
         now = math.nan
-    if not _FIRST <= now <= _LAST:  # also false for what is no number
+    if not FIRST_SECOND <= now <= LAST_SECOND:  # also false for what is no number
         raise SettingsError(
             f"MEMDECK_NOW is {raw[:40]!r}, which is not a number of unix seconds",
             hint="Unset it, or set it to something like 1767225600.",

@@ -10,7 +10,7 @@ from typing import Literal
 
 import apsw
 
-from core.clock import Clock
+from core.clock import LAST_SECOND, Clock
 from core.embed.factory import agent_fingerprint
 from core.embedding import Embedder, QueryVector
 from core.errors import IndexUnavailable, NotFound, UsageError
@@ -312,16 +312,13 @@ def _under(index: Index, query: Query) -> Query:
     return replace(query, filters=replace(query.filters, under=index.spelling))
 
 
-_LAST_SECOND = 253_402_300_799  # of the year 9999
-
-
 def behind_note(status: IndexStatus) -> str:
     """The sentence for an index that is behind: by how much, and who holds the claim since when."""
     import datetime as dt
 
     if status.holder is None:
         return f"index behind by {plural(status.behind, 'file')} ({status.behind_why or 'another process is writing'})"
-    since = dt.datetime.fromtimestamp(min(status.holder.since, _LAST_SECOND), dt.UTC).strftime("%H:%M:%S UTC")
+    since = dt.datetime.fromtimestamp(min(status.holder.since, LAST_SECOND), dt.UTC).strftime("%H:%M:%S UTC")
     return f"index behind by {plural(status.behind, 'file')} (pid {status.holder.pid} since {since})"
 
 

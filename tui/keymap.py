@@ -11,6 +11,7 @@ from textual.dom import DOMNode
 from textual.keys import _character_to_key
 
 from tui.actions import APP_BINDINGS, MAIN_BINDINGS
+from tui.screens.find import FindScreen
 from tui.screens.lab.keys import LAB_BINDINGS
 from tui.screens.lab.knobs import ControlList, ValueBox
 from tui.screens.lab.lists import LabResults
@@ -41,6 +42,7 @@ _APART: tuple[type[DOMNode], ...] = (
     MeasureScreen,
     ReadingScreen,
     WhyScreen,
+    FindScreen,
     Confirm,
     Jump,
 )

@@ -233,7 +233,7 @@ def show(text: FileText) -> Json:
     }
 
 
-def sync(report: SyncReport, *, rebuilt: bool = False) -> Json:
+def sync(report: SyncReport) -> Json:
     """``memdeck reindex --json``."""
     holder = report.holder
     return {
@@ -250,7 +250,7 @@ def sync(report: SyncReport, *, rebuilt: bool = False) -> Json:
         "seconds": report.seconds,
         "problems": [problem(item) for item in report.problems],
         "notes": list(report.notes),
-        "rebuilt": rebuilt,
+        "rebuilt": report.rebuilt,
         "failed": report.failed,
     }
 

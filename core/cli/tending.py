@@ -15,7 +15,6 @@ from core.errors import UsageError
 from core.wording import plural
 
 if TYPE_CHECKING:
-    from core.index.model import IndexStatus, SyncReport
     from core.memory import Memory
 
 
@@ -49,9 +48,9 @@ def reindex(
     if again and not vectors:
         raise UsageError("--again goes with --vectors", hint="`memdeck reindex --vectors --again`")
     report = memory.reindex(rebuild=rebuild, progress=_progress())
-    anew = _written_anew(memory, report) if rebuild else None
+    anew = memory.status() if report.rebuilt else None
     if as_json:
-        out(jsonout.dumps(jsonout.sync(report, rebuilt=anew is not None)))
+        out(jsonout.dumps(jsonout.sync(report)))
     else:
         out(render.sync(report, anew))
     for problem in report.problems:
@@ -67,14 +66,6 @@ def reindex(
         raise typer.Exit(1)
     if vectors and not _embed(memory, again=again, yes=yes):
         raise typer.Exit(1)
-
-
-def _written_anew(memory: Memory, report: SyncReport) -> IndexStatus | None:
-    """The state of the index when a rebuild has written it anew, None when it could not."""
-    if report.behind or any("could not be rebuilt" in note for note in report.notes):
-        return None
-    status = memory.status()
-    return None if status.state == "failed" else status
 
 
 def _embed(memory: Memory, *, again: bool, yes: bool) -> bool:

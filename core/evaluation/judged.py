@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from typing import Any, Literal, cast
 
+from core.clock import FIRST_SECOND, LAST_SECOND
 from core.errors import UsageError
 
 Half = Literal["tuning", "held-out"]
@@ -18,7 +19,6 @@ Scope = Literal["agent", "everywhere", "global", "workspace", "session"]
 HALVES: tuple[Half, ...] = ("tuning", "held-out")
 SCOPES: tuple[Scope, ...] = ("agent", "everywhere", "global", "workspace", "session")
 HINT = "docs/evaluation.md shows how a file of judgements is written."
-_LAST_SECOND = 253_402_300_799  # of the year 9999
 _TOP = ("now", "query")
 _QUERY = ("text", "find", "avoid", "scope", "as_of", "id", "class", "half", "note")
 _TARGET = ("path", "text", "id", "grade")
@@ -92,8 +92,8 @@ def _moment(value: object, name: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, int | float) and not isinstance(value, bool):
-        if not abs(value) <= _LAST_SECOND:
-            raise _wrong(name, "now must be unix seconds of a year up to 9999, a day or a time")
+        if not FIRST_SECOND <= value <= LAST_SECOND:  # also false for what is no number
+            raise _wrong(name, "now must be unix seconds of the years 1 to 9999, a day or a time")
         return float(value)
     if isinstance(value, datetime):
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()

@@ -142,7 +142,7 @@ class IndexStatus:
 class SyncReport:
     """What one sync or reindex did (counts of files and chunks) and what it could not do.
 
-    ``failed``: why the index could not be used at all ("" when it could); nothing was looked at then.
+    ``rebuilt``: the full-text index was written anew; ``failed``: why the index could not be used at all ("" when it could); nothing was looked at then.
     """
 
     files_seen: int = 0
@@ -160,6 +160,7 @@ class SyncReport:
     notes: tuple[str, ...] = ()
     behind_why: str = ""
     failed: str = ""
+    rebuilt: bool = False
 
     @property
     def changed(self) -> bool:

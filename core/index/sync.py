@@ -7,6 +7,7 @@ import os
 import time
 import traceback
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import apsw
 
@@ -127,7 +128,7 @@ class Index(IndexFile):
             if self.database() is None or report.behind:
                 return report
             late = self._under_claim(rebuild_text_index, "the full-text index could not be rebuilt")
-            return report if late is None else with_notes(report, *late.notes)
+            return replace(report, rebuilt=True) if late is None else with_notes(report, *late.notes)
 
     def _under_claim(self, change: Callable[[apsw.Connection], object], failed: str) -> SyncReport | None:
         """Make a change in one transaction under the claim; None when it was made, else what came of it."""

@@ -111,15 +111,19 @@ def _doomed(root: Root, workspace: str, what: Scope) -> tuple[list[str], tuple[s
 
 def _listable(folder: str, unseen: list[str]) -> bool:
     """Whether a folder can be looked into; if it is there and cannot, that is added to ``unseen``."""
+    return _names_in(folder, unseen) is not None
+
+
+def _names_in(folder: str, unseen: list[str]) -> list[str] | None:
     try:
-        os.listdir(folder)
-        os.lstat(os.path.join(folder, "."))
+        names = os.listdir(folder)
+        os.lstat(os.path.join(folder, "."))  # listing it takes another right than reaching what it lists
     except (FileNotFoundError, NotADirectoryError):
-        return False
+        return None
     except OSError as error:
         unseen.append(f"{printable(folder)}: cannot be looked into ({error.strerror}); what it holds stays")
-        return False
-    return True
+        return None
+    return names
 
 
 def _refuse_folder_link(folder: str, root: Root) -> None:
@@ -138,8 +142,8 @@ def _memory_file(folder: str) -> list[str]:
 def _log_files(folder: str, unseen: list[str]) -> list[str]:
     """Everything named as a log in ``sessions/``, readable or not: dangling links go as well."""
     sessions = os.path.join(folder, SESSIONS_DIR)
-    if os.path.islink(sessions) or not _listable(sessions, unseen):
-        return []
-    with os.scandir(sessions) as entries:
-        names = [e.name for e in entries if is_log_name(e.name) and (e.is_symlink() or e.is_file())]
-    return [os.path.join(sessions, name) for name in sorted(names, key=os.fsencode)]
+    names = None if os.path.islink(sessions) else _names_in(sessions, unseen)
+    paths = [
+        os.path.join(sessions, name) for name in sorted(names or (), key=os.fsencode) if is_log_name(name)
+    ]
+    return [path for path in paths if os.path.islink(path) or os.path.isfile(path)]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
+from core.clock import LAST_SECOND
 from core.store.entries import Part, curated, folder_link, folder_problem, log, logs, problem_of
 from core.store.layout import (
     DREAM_LIMIT,
@@ -38,7 +39,6 @@ VERIFY_DAYS = 1.0
 STALE_DAYS = 7.0
 
 _TEMPLATE_BYTES = 4_096
-_LAST_SECOND = 253_402_300_799.0  # the end of the year 9999: a damaged clock may write anything
 _DATED = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:-(.*))?\Z", re.DOTALL)
 
 
@@ -320,7 +320,7 @@ def session_logs(root: Root, folder: str, now: float) -> tuple[SessionLog, ...]:
 
 
 def _recency(log: SessionLog) -> tuple[str, int, str]:
-    seconds = min(max(log.entry.mtime_ns / 1e9, 0.0), _LAST_SECOND)
+    seconds = min(max(log.entry.mtime_ns / 1e9, 0.0), LAST_SECOND)
     day = log.day or datetime.fromtimestamp(seconds, UTC).date().isoformat()
     return day, log.entry.mtime_ns, log.entry.path
 

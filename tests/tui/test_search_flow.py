@@ -9,6 +9,7 @@ import pytest
 
 from core.errors import MemdeckError
 from core.index.model import ClaimHolder
+from core.settings import Settings
 from tests.tui.driving import screen, settle, typed, until
 from tests.tui.fake_memory import STATUS, FakeMemory, report
 from tui.app import MemdeckApp
@@ -225,3 +226,37 @@ async def test_an_empty_list_names_only_keys_that_work(app, memory) -> None:
         await pilot.press("slash")
         await settle(pilot)
         assert "/ asks something else" not in screen(app)
+
+
+async def test_every_character_can_be_typed_into_the_query(app) -> None:
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.press("slash")
+        await settle(pilot)
+        keys = (
+            "a",
+            "slash",
+            "b",
+            "minus",
+            "plus",
+            "at",
+            "underscore",
+            "backslash",
+            "1",
+            "question_mark",
+            "colon",
+        )
+        await pilot.press(*keys)
+        await settle(pilot)
+        assert app.focused.value == "a/b-+@_\\1?:"
+
+
+async def test_a_rebound_letter_can_still_be_typed_into_the_query(app, memory) -> None:
+    memory.settings = Settings(keys={"search.focus": "f", "pane.scopes": "x"})
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.press("f")
+        await settle(pilot)
+        await pilot.press("f", "o", "x", "slash")
+        await settle(pilot)
+        assert app.focused.value == "fox/"

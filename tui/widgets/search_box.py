@@ -8,12 +8,14 @@ from typing import ClassVar
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
+from textual.keys import KEY_NAME_REPLACEMENTS, key_to_character
 from textual.message import Message
 from textual.reactive import Reactive
 from textual.widgets import Input
 
 from tui.text import clean
 
+_LONG_NAMES = {short: name for name, short in KEY_NAME_REPLACEMENTS.items()}
 QUERY_LIMIT = 2000
 """Characters a query can have; what is pasted beyond is left out, and said so."""
 
@@ -92,6 +94,10 @@ class SearchBox(Input):
             classes=classes,
         )
         self.cursor_blink = False
+
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        """Whether it takes a key itself; Textual knows no character for its own short names, ``slash`` among them."""
+        return super().check_consume_key(key, character or key_to_character(_LONG_NAMES.get(key, key)))
 
     def _on_paste(self, event: events.Paste) -> None:
         event.stop()

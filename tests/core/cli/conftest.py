@@ -147,6 +147,7 @@ class FakeMemory:
     report: SearchReport = REPORT
     healthy: bool = True
     behind: int = 0
+    rebuilds: bool = True
     failed: tuple[str, ...] = ()
     closed: bool = False
     breaks: Exception | None = None
@@ -250,6 +251,7 @@ class FakeMemory:
             behind=self.behind,
             seconds=0.25,
             notes=self.notes,
+            rebuilt=rebuild and self.rebuilds,
         )
 
     def status(self) -> IndexStatus:

@@ -98,6 +98,8 @@ GOOD = '[[query]]\nid = "q7"\ntext = "t"\nfind = [{path = "a.md", text = "b"}]\n
         ('path = "a.md", text = "b"', 'id = "a.md"', "id is 'a.md', not a chunk such as"),
         ("[[query]]", "nw = 5\n[[query]]", "mine.toml: nw is not a key; did you mean now"),
         ("[[query]]", "now = true\n[[query]]", "now must be unix seconds"),
+        ("[[query]]", "now = nan\n[[query]]", "now must be unix seconds"),
+        ("[[query]]", "now = 1e300\n[[query]]", "now must be unix seconds"),
         ("[[query]]", "[query]", "query is not a list"),
         ("[[query]]", "[[query", "is not valid TOML"),
         (GOOD, GOOD + GOOD, "q7 stands twice"),
