@@ -171,7 +171,8 @@ def search(
     if report.dropped and not explain:
         say(f"{len(report.dropped)} fell out; --explain says why")
     for note in report.notes:
-        say(note)
+        if report.hits or note != report.empty_reason:  # that was just said
+            say(note)
     if failed:
         raise typer.Exit(1)
 

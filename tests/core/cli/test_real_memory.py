@@ -263,6 +263,8 @@ def test_an_index_that_cannot_be_used_fails_and_is_no_empty_result(demo: Cli) ->
         ran = demo("--workspace", "widgets", "search", "token", "--json", real=True)
         assert ran.code == 1
         assert json.loads(ran.out)["notes"][0] == "failed: another process holds the index"
+        ran = demo("--workspace", "widgets", "search", "token", real=True)
+        assert ran.err.count("another process holds the index") == 1
     finally:
         holder.close()
     assert demo("--workspace", "widgets", "search", "token", "--json", real=True).code == 0
